@@ -38,26 +38,18 @@ export function takeSnapshot(
   state: TableState,
   chunkBytes = CHUNK_BYTES,
 ): Generator<Uint8Array, void, void> {
-  const work = recordWork(state);
-  const ended = state.work.list().filter((item) => item instanceof Session);
-  const identities = recordIdentities(state);
-  const leases = state.leases.ended();
-  const writer = new SnapshotWriter(recordBeginning(state, work, identities.length), chunkBytes);
-  const copier = new RecordCopier(state, writer);
-  state.copies.begin(copier);
-  const walk = new Walk(state, identities, leases, work, ended, writer, copier);
-  const chunks = chunksOf(writer, walk.turns(), () => state.copies.end(copier));
+  const walk = new Walk(state, chunkBytes);
+  state.copies.begin(walk);
+  const chunks = chunksOf(walk, () => state.copies.end(walk));
   // Starts the generator: one that never ran would not notice that it is abandoned.
   chunks.next();
   return chunks;
 }
 
 /** The first value is not a chunk. */
-function* chunksOf(
-  writer: SnapshotWriter,
-  turns: Generator<void, void, void>,
-  end: () => void,
-): Generator<Uint8Array, void, void> {
+function* chunksOf(walk: Walk, end: () => void): Generator<Uint8Array, void, void> {
+  const { writer } = walk;
+  const turns = walk.turns();
   try {
     yield NOTHING;
     for (;;) {
@@ -73,29 +65,45 @@ function* chunksOf(
 }
 
 /** Writes each record once: before it changes or when the walk reaches it, whichever is first. */
-class RecordCopier implements Copier {
+class Walk implements Copier {
+  readonly writer: SnapshotWriter;
   readonly #state: TableState;
-  readonly #writer: SnapshotWriter;
-  /** The claims that the walk handles next; they advance when one of them is removed. */
-  nextHold = 0;
-  nextRequest: Request | undefined = undefined;
+  readonly #identities: readonly IdentityRecord[];
+  readonly #endedLeases: readonly EndedLease[];
+  readonly #work: readonly WorkRecord[];
+  /** Sessions that were ended and still have claims. */
+  readonly #ended: readonly Session[];
+  /** Numbers and tokens from these on do not belong to this snapshot. */
+  readonly #nextNumber: number;
+  readonly #nextToken: number;
+  /** The claims that are handled next; they advance when one of them is removed. */
+  #nextHold = 0;
+  #nextRequest: Request | undefined = undefined;
   /** Sessions that ended before the walk reached them. */
   readonly #ending: Session[] = [];
+  #looks = 0;
 
-  constructor(state: TableState, writer: SnapshotWriter) {
+  constructor(state: TableState, chunkBytes: number) {
     this.#state = state;
-    this.#writer = writer;
+    this.#identities = recordIdentities(state);
+    this.#endedLeases = state.leases.ended();
+    this.#work = recordWork(state);
+    this.#ended = state.work.list().filter((item) => item instanceof Session);
+    this.#nextNumber = state.nextNumber;
+    this.#nextToken = state.tokens.next;
+    const beginning = recordBeginning(state, this.#work, this.#identities.length);
+    this.writer = new SnapshotWriter(beginning, chunkBytes);
   }
 
   copy(record: Copied, session?: Copied): void {
-    if (record instanceof Session) this.#session(record);
-    else if (record instanceof Request) this.#request(record);
-    else if (record instanceof Slot && session instanceof Session) this.#slot(session, record);
+    if (record instanceof Session) this.#copySession(record);
+    else if (record instanceof Request) this.#copyRequest(record);
+    else if (record instanceof Slot && session instanceof Session) this.#copySlot(session, record);
     else if (record instanceof Closing) {
-      if (this.#isDue(record)) this.#writer.closing(record);
+      if (this.#isDue(record)) this.writer.record("closing", record);
     } else {
       assert(record instanceof Semaphore, () => "a record of a kind that no snapshot has");
-      if (this.#isDue(record)) this.#writer.record("semaphore", record);
+      if (this.#isDue(record)) this.writer.record("semaphore", record);
     }
   }
 
@@ -103,42 +111,38 @@ class RecordCopier implements Copier {
   copyRow(row: number): void {
     if (row === 0) return;
     const { rows, copies } = this.#state;
-    if (this.nextHold === row) this.nextHold = rows.nextOf(row);
+    if (this.#nextHold === row) this.#nextHold = rows.nextOf(row);
     if (rows.savedIn(row) === copies.latest) return;
     rows.setSavedIn(row, copies.latest);
-    this.#session(rows.sessionOf(row));
+    this.#copySession(rows.sessionOf(row));
     const content = rows.contentOf(row);
-    if (typeof content === "string") this.#writer.loneHold(rows, row, content);
-    else this.#writer.hold(content);
+    if (typeof content === "string") this.writer.loneHold(rows, row, content);
+    else this.writer.hold(content);
   }
 
   copyEnding(session: Copied): void {
     assert(session instanceof Session, () => "the end of something other than a session");
-    this.#session(session);
+    this.#copySession(session);
     if (session.walkedIn !== this.#state.copies.latest) this.#ending.push(session);
   }
 
-  takeEnding(): Session | undefined {
-    return this.#ending.pop();
-  }
-
   /** Holds of owners belong to no session that would be written. */
-  #session(session: Session): void {
-    if (session.id > 0 && this.#isDue(session)) this.#writer.session(session);
+  #copySession(session: Session): void {
+    if (session.id > 0 && this.#isDue(session)) this.writer.session(session);
   }
 
-  #slot(session: Session, slot: Slot<Request>): void {
+  #copySlot(session: Session, slot: Slot<Request>): void {
     // The slot of a waiting acquire is saved with its request.
     if (!this.#isDue(slot) || slot.state === "waiting" || slot.state === "gone") return;
-    this.#session(session);
-    this.#writer.slot(session, slot);
+    this.#copySession(session);
+    this.writer.slot(session, slot);
   }
 
-  #request(request: Request): void {
-    if (this.nextRequest === request) this.nextRequest = request.next;
+  #copyRequest(request: Request): void {
+    if (this.#nextRequest === request) this.#nextRequest = request.next;
     if (!this.#isDue(request)) return;
-    this.#session(request.session);
-    this.#writer.request(request);
+    this.#copySession(request.session);
+    this.writer.request(request);
   }
 
   /** Whether the record is not in the snapshot yet. Marks it as saved. */
@@ -148,107 +152,57 @@ class RecordCopier implements Copier {
     record.savedIn = latest;
     return true;
   }
-}
-
-class Walk {
-  readonly #state: TableState;
-  readonly #identities: readonly IdentityRecord[];
-  readonly #endedLeases: readonly EndedLease[];
-  readonly #work: readonly WorkRecord[];
-  /** Sessions that were ended and still have claims. */
-  readonly #ended: readonly Session[];
-  readonly #writer: SnapshotWriter;
-  readonly #copier: RecordCopier;
-  /** Numbers and tokens from these on do not belong to this snapshot. */
-  readonly #nextNumber: number;
-  readonly #nextToken: number;
-  #looks = 0;
-
-  constructor(
-    state: TableState,
-    identities: readonly IdentityRecord[],
-    endedLeases: readonly EndedLease[],
-    work: readonly WorkRecord[],
-    ended: readonly Session[],
-    writer: SnapshotWriter,
-    copier: RecordCopier,
-  ) {
-    this.#state = state;
-    this.#identities = identities;
-    this.#endedLeases = endedLeases;
-    this.#work = work;
-    this.#ended = ended;
-    this.#writer = writer;
-    this.#copier = copier;
-    this.#nextNumber = state.nextNumber;
-    this.#nextToken = state.tokens.next;
-  }
 
   *turns(): Generator<void, void, void> {
-    const { sessions, detached } = this.#state;
-    const copier = this.#copier;
-    yield* this.#access();
+    const { sessions, detached, semaphores, closings } = this.#state;
+    // Entries that are applied meanwhile change nothing of these records.
+    for (const identity of this.#identities) {
+      this.writer.record("identity", identity);
+      if (this.#isTurnOver()) yield;
+    }
     for (const ended of this.#endedLeases) {
-      this.#writer.record("endedLease", ended);
+      this.writer.record("endedLease", ended);
       if (this.#isTurnOver()) yield;
     }
-    for (const semaphore of this.#state.semaphores.walk()) {
-      copier.copy(semaphore);
-      if (this.#isTurnOver()) yield;
-    }
-    for (const closing of this.#state.closings.walk()) {
-      copier.copy(closing);
-      if (this.#isTurnOver()) yield;
-    }
-    for (const session of this.#ended) {
-      copier.copy(session);
-      if (this.#isTurnOver()) yield;
+    for (const records of [semaphores.walk(), closings.walk(), this.#ended]) {
+      for (const record of records) {
+        this.copy(record);
+        if (this.#isTurnOver()) yield;
+      }
     }
     for (const item of this.#work) {
-      this.#writer.record(item.kind, item.of);
+      this.writer.record(item.kind, item.of);
       if (this.#isTurnOver()) yield;
     }
-    for (const session of this.#ended) {
-      yield* this.#session(session);
-      if (this.#isTurnOver()) yield;
+    for (const some of [this.#ended, [detached], sessions.below(this.#nextNumber)]) {
+      for (const session of some) {
+        yield* this.#session(session);
+        if (this.#isTurnOver()) yield;
+      }
     }
-    yield* this.#session(detached);
-    for (const session of sessions.below(this.#nextNumber)) {
-      yield* this.#session(session);
-      if (this.#isTurnOver()) yield;
-    }
-    for (let ended = copier.takeEnding(); ended !== undefined; ended = copier.takeEnding()) {
+    for (let ended = this.#ending.pop(); ended !== undefined; ended = this.#ending.pop()) {
       yield* this.#session(ended);
       if (this.#isTurnOver()) yield;
     }
   }
 
-  /** Entries that are applied meanwhile change nothing of these records. */
-  *#access(): Generator<void, void, void> {
-    for (const identity of this.#identities) {
-      this.#writer.record("identity", identity);
-      if (this.#isTurnOver()) yield;
-    }
-  }
-
   *#session(session: Session): Generator<void, void, void> {
-    const { copies, rows } = this.#state;
-    const copier = this.#copier;
+    const { copies, rows, detached } = this.#state;
     if (session.walkedIn === copies.latest) return;
     session.walkedIn = copies.latest;
-    copier.copy(session);
+    this.copy(session);
     yield* this.#slots(session);
-    copier.nextHold = session.firstHold;
-    for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
+    this.#nextHold = session.firstHold;
+    for (let row = this.#nextHold; row !== 0; row = this.#nextHold) {
       // Holds granted since come last, except among holds of owners, which have no order.
-      if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
-      copier.copyRow(row);
+      if (rows.tokenOf(row) >= this.#nextToken && session !== detached) break;
+      this.copyRow(row);
       if (this.#isTurnOver()) yield;
     }
-    copier.nextRequest = session.firstRequest;
-    for (let request = copier.nextRequest; request !== undefined; request = copier.nextRequest) {
+    this.#nextRequest = session.firstRequest;
+    for (let request = this.#nextRequest; request !== undefined; request = this.#nextRequest) {
       if (request.joined >= this.#nextNumber) break;
-      copier.copy(request);
+      this.copy(request);
       if (this.#isTurnOver()) yield;
     }
   }
@@ -259,7 +213,7 @@ class Walk {
     for (let slot = replies.firstFrom(0); slot !== undefined; ) {
       const { sequence } = slot;
       if (sequence > last) return;
-      this.#copier.copy(slot, session);
+      this.copy(slot, session);
       if (this.#isTurnOver()) yield;
       slot = replies.firstFrom(sequence + 1);
     }
@@ -267,7 +221,7 @@ class Walk {
 
   #isTurnOver(): boolean {
     this.#looks += 1;
-    if (this.#looks < LOOKS_MAX && !this.#writer.hasBlock) return false;
+    if (this.#looks < LOOKS_MAX && !this.writer.hasBlock) return false;
     this.#looks = 0;
     return true;
   }

@@ -5,7 +5,6 @@
 
 import { assert } from "../../errors/index.js";
 import { MODEL_VERSION } from "../../protocol/index.js";
-import type { Closing } from "../records/closing.js";
 import type { Hold } from "../records/hold.js";
 import type { HoldRows } from "../records/hold-rows.js";
 import { Key } from "../records/key.js";
@@ -177,10 +176,6 @@ export class SnapshotWriter {
   request(request: Request): void {
     this.#of(request.session);
     this.record("request", request);
-  }
-
-  closing(closing: Closing): void {
-    this.record("closing", closing);
   }
 
   end(): void {

@@ -126,7 +126,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     rule: "a snapshot is the table of one moment",
     scenario: "snapshots",
     file: "src/lockfsm/snapshot/take.ts",
-    find: '    if (typeof content === "string") this.#writer.loneHold(rows, row, content);\n    else this.#writer.hold(content);\n',
+    find: '    if (typeof content === "string") this.writer.loneHold(rows, row, content);\n    else this.writer.hold(content);\n',
     replace: '    assert(content !== undefined, () => "");\n',
     seeds: [3],
   },
