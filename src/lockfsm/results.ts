@@ -34,13 +34,13 @@ export const SAME_OWNER: Result = Object.freeze({
   isSameOwner: true,
 });
 
-const NOT_RELEASED: readonly Result[] = Object.values(END_REASON)
-  .sort((left, right) => left - right)
-  .map((reason) => Object.freeze({ status: STATUS.notReleased, reason }));
-
-const NOT_HELD_FOR: readonly Result[] = Object.values(END_REASON)
-  .sort((left, right) => left - right)
-  .map((reason) => Object.freeze({ status: ERROR_NUMBERS.NOT_HELD, reason }));
+const REASONS = Object.values(END_REASON).sort((left, right) => left - right);
+const NOT_RELEASED = REASONS.map((reason) => {
+  return Object.freeze<Result>({ status: STATUS.notReleased, reason });
+});
+const NOT_HELD_FOR = REASONS.map((reason) => {
+  return Object.freeze<Result>({ status: ERROR_NUMBERS.NOT_HELD, reason });
+});
 
 /** For a lease: with the reason of its end. */
 export function notHeld(reason: EndReason): Result {

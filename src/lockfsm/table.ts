@@ -32,16 +32,17 @@ import { resolveTableSettings, viewSettings } from "./settings.js";
 import { type RefoundOptions, refound } from "./snapshot/refound.js";
 import { hashState } from "./snapshot/state-hash.js";
 import { takeSnapshot } from "./snapshot/take.js";
-import type {
-  AccessCounts,
-  AccessListener,
-  ChangeListener,
-  CredentialCounts,
-  OrderGiver,
-  Outbox,
-  TableCounts,
-  TableEntry,
-  TableSettings,
+import {
+  type AccessCounts,
+  type AccessListener,
+  type ChangeListener,
+  type CredentialCounts,
+  NOBODY,
+  type OrderGiver,
+  type Outbox,
+  type TableCounts,
+  type TableEntry,
+  type TableSettings,
 } from "./types.js";
 import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
 import { countPossibleDeadlocks, explain, type HoldTimes, waitGraph } from "./views/explain.js";
@@ -94,7 +95,7 @@ export class LockTable {
     if (stamp >= state.quietUntil) state.quietUntil = 0;
     expire(state);
     for (const command of entry.commands) execute(state, command);
-    state.closeOutbox();
+    state.outbox = NOBODY;
   }
 
   /** Cluster time of the last applied entry, in milliseconds. */

@@ -62,17 +62,31 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
     state.reply(session, sequence, grantAtOnce(state, session, command));
-  } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
+  } else awaitGrant(state, session, command, command.owner);
+}
+
+/**
+ * What is not free now is waited for, or refused.
+ * @param who as of `enqueue`
+ */
+export function awaitGrant(
+  state: TableState,
+  session: Session,
+  command: Waiting,
+  who: number | LeaseWait,
+): void {
+  const { sequence, items, waitMs } = command;
+  if (waitMs === 0 && !hasHeadStart(state, command)) {
     store(state, session, sequence, lockHeld(state, items));
-  } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
+  } else if (waitMs !== 0 && isAnyFull(state, items)) {
     store(state, session, sequence, QUEUE_FULL);
-  } else if (command.waitMs !== 0 && mayNotWait(state, session, items)) {
+  } else if (waitMs !== 0 && mayNotWait(state, session, items)) {
     store(state, session, sequence, QUOTA);
-  } else enqueue(state, session, command, command.owner);
+  } else enqueue(state, session, command, who);
 }
 
 /** Whether the session, or its identity in one of the keys, waits for as much as it may. */
-export function mayNotWait(state: TableState, session: Session, items: readonly Item[]): boolean {
+function mayNotWait(state: TableState, session: Session, items: readonly Item[]): boolean {
   if (session.requestCount >= state.settings.waitsPerSessionMax) return true;
   return hasAllWaiters(state, session.credential.identity, items);
 }
@@ -140,7 +154,7 @@ export function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   return true;
 }
 
-export function isAnyFull(state: TableState, items: readonly Item[]): boolean {
+function isAnyFull(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     if (waitersOf(state, item.key) >= state.settings.waitersMax) return true;
   }
@@ -151,10 +165,7 @@ export function isAnyFull(state: TableState, items: readonly Item[]): boolean {
  * Whether its priority could put it before other waiters; only its place in the queues can decide
  * that.
  */
-export function hasHeadStart(
-  state: TableState,
-  { items, options }: Pick<AcquireCommand, "items" | "options">,
-): boolean {
+function hasHeadStart(state: TableState, { items, options }: Waiting): boolean {
   if (options === undefined || options.priority === 0) return false;
   return items.some(({ key }) => waitersOf(state, key) > 0);
 }

@@ -29,8 +29,7 @@ import { notifyForcedEnd } from "./operator-commands.js";
 /** @param by number of the credential of the connection that it came on */
 export function open(state: TableState, command: OpenCommand, by: number, origin: Origin): void {
   const { nonce, attempt, ttlMs } = command;
-  const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX;
-  if (!isValidTtl || !isWithin(attempt, 1, ATTEMPT_MAX)) {
+  if (!isWithin(ttlMs, TTL_MS_MIN, TTL_MS_MAX) || !isWithin(attempt, 1, ATTEMPT_MAX)) {
     refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
     return;
   }
@@ -50,7 +49,6 @@ export function open(state: TableState, command: OpenCommand, by: number, origin
   const digest = digestOf(nonce);
   const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
-    if (!mayAttach(state, known, command, credential)) return;
     attach(state, known, command, credential, origin);
     return;
   }
@@ -88,33 +86,18 @@ export function resume(
   by: number,
   origin: Origin,
 ): void {
-  const meant = findMeant(state, command, by);
-  if (meant === undefined) return;
-  attach(state, meant.session, command, meant.credential, origin);
-}
-
-/** The session of a well-formed command that knows its secret; otherwise refuses the command. */
-function findMeant(
-  state: TableState,
-  command: ResumeCommand,
-  by: number,
-): { readonly session: Session; readonly credential: Credential } | undefined {
   if (!isWithin(command.attempt, 1, ATTEMPT_MAX)) {
     refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
-    return undefined;
+    return;
   }
   const credential = credentialOf(state, command, by);
-  if (credential === undefined) return undefined;
+  if (credential === undefined) return;
   const session = state.sessions.find(command.session);
   if (session === undefined || !session.isAliveAt(state.stamp)) {
     refuse(state, command, ERROR_NUMBERS.SESSION_EXPIRED);
-    return undefined;
-  }
-  if (session.nonceDigest !== digestOf(command.nonce)) {
+  } else if (session.nonceDigest !== digestOf(command.nonce)) {
     refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
-    return undefined;
-  }
-  return mayAttach(state, session, command, credential) ? { session, credential } : undefined;
+  } else attach(state, session, command, credential, origin);
 }
 
 /** The credential that attaches; refuses the command if it is gone. */
@@ -173,7 +156,7 @@ function attach(
   origin: Origin,
 ): void {
   const { attempt } = command;
-  if (attempt < session.attempt) return;
+  if (!mayAttach(state, session, command, credential) || attempt < session.attempt) return;
   if (attempt === session.attempt && !isAnsweredAgain(session, credential)) return;
   if (attempt > session.attempt) {
     const attached = session.change();
@@ -204,32 +187,25 @@ function isAnsweredAgain(session: Session, credential: Credential): boolean {
 
 function answer(state: TableState, session: Session, command: AttachCommand): void {
   state.outbox.attached({
-    kind: MESSAGE.attached,
-    key: attachKeyOf(command),
-    attempt: command.attempt,
+    ...headOf(state, command),
     status: STATUS.ok,
     session: session.id,
     epoch: session.attachEpoch,
     highestSequence: session.attachedSequence,
     stamp: session.attachedAt,
     ttlMs: session.ttlMs,
-    index: state.index,
   });
 }
 
 function refuse(state: TableState, command: AttachCommand, status: ErrorNumber): void {
-  state.outbox.attached({
-    kind: MESSAGE.attached,
-    key: attachKeyOf(command),
-    attempt: command.attempt,
-    status,
-    session: "session" in command ? command.session : 0,
-    epoch: 0,
-    highestSequence: 0,
-    stamp: state.stamp,
-    ttlMs: 0,
-    index: state.index,
-  });
+  const session = "session" in command ? command.session : 0;
+  const nothing = { epoch: 0, highestSequence: 0, stamp: state.stamp, ttlMs: 0 };
+  state.outbox.attached({ ...headOf(state, command), status, session, ...nothing });
+}
+
+function headOf({ index }: TableState, command: AttachCommand) {
+  const { attempt } = command;
+  return { kind: MESSAGE.attached, key: attachKeyOf(command), attempt, index } as const;
 }
 
 /** Refuses a command because of who gives it. */

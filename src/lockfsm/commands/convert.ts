@@ -6,11 +6,10 @@ import {
   type UpgradeCommand,
   WAIT_FOREVER,
 } from "../../protocol/index.js";
-import { advanceKeys } from "../holds/end.js";
+import { endWait } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
-import { withdraw } from "../holds/leave-queues.js";
 import { mayNotGrow } from "../holds/quotas.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Hold } from "../records/hold.js";
@@ -39,8 +38,7 @@ export function downgrade(state: TableState, session: Session, command: Downgrad
   store(state, session, sequence, OK);
   const upgrade = hold.extras?.upgrade;
   if (upgrade !== undefined && places.some(({ key }) => key === upgrade.firstPlace?.key)) {
-    withdraw(state, upgrade, CANCELLED);
-    advanceKeys(state, upgrade);
+    endWait(state, upgrade, CANCELLED);
   }
   for (const place of places) weaken(state, hold, place);
 }

@@ -3,7 +3,6 @@
  * is the next one of that session. Bad input is answered or has no effect; nothing that a client
  * can send may throw.
  */
-import { unreachable } from "../../errors/index.js";
 import {
   type CloseCommand,
   type Command,
@@ -84,55 +83,28 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     store(state, session, sequence, TOKENS_EXHAUSTED);
     return;
   }
-  switch (command.op) {
-    case OP.acquire:
-      acquire(state, session, command);
-      return;
-    case OP.end:
-      release(state, session, command);
-      return;
-    case OP.close:
-      close(state, session, command);
-      return;
-    case OP.downgrade:
-      downgrade(state, session, command);
-      return;
-    case OP.upgrade:
-      upgrade(state, session, command);
-      return;
-    case OP.update:
-      update(state, session, command);
-      return;
-    case OP.revoke:
-    case OP.endSession:
-    case OP.setLimit:
-    case OP.changeSetting:
-    case OP.putIdentity:
-    case OP.removeIdentity:
-    case OP.putCredential:
-    case OP.removeCredential:
-    case OP.setGrant:
-      orderOf(state, session, command);
-      return;
-    case OP.handOver:
-      handOver(state, session, command);
-      return;
-    case OP.adopt:
-      adopt(state, session, command);
-      return;
-    case OP.take:
-      take(state, session, command);
-      return;
-    case OP.extend:
-      extend(state, session, command);
-      return;
-    case OP.giveBack:
-      giveBack(state, session, command);
-      return;
-    default:
-      unreachable(command);
-  }
+  if (isOrder(command)) orderOf(state, session, command);
+  else (PERFORMED_BY[command.op] as Performer<typeof command>)(state, session, command);
 }
+
+type Performer<C> = (state: TableState, session: Session, command: C) => void;
+
+/** What executes each command but orders. */
+const PERFORMED_BY: {
+  readonly [C in Exclude<SequencedCommand, OrderCommand> as C["op"]]: Performer<C>;
+} = {
+  [OP.acquire]: acquire,
+  [OP.end]: release,
+  [OP.close]: close,
+  [OP.downgrade]: downgrade,
+  [OP.upgrade]: upgrade,
+  [OP.update]: update,
+  [OP.handOver]: handOver,
+  [OP.adopt]: adopt,
+  [OP.take]: take,
+  [OP.extend]: extend,
+  [OP.giveBack]: giveBack,
+};
 
 /** Apart from `perform`, whose variables would otherwise live on the heap for the sake of this answer. */
 function orderOf(

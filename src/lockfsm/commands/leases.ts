@@ -16,7 +16,7 @@ import {
   withLeaseMargin,
 } from "../../protocol/index.js";
 import { endOf, isDue, reasonAtEnd } from "../holds/due-time.js";
-import { advanceKeys, endRow } from "../holds/end.js";
+import { endRow, endWait } from "../holds/end.js";
 import { grantLease, leasedResult } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
 import { changeLease, keysOf, rememberGivenBack } from "../holds/lease-holds.js";
@@ -26,17 +26,15 @@ import { Hold } from "../records/hold.js";
 import type { Lease, LeaseOwner, LeaseWait } from "../records/lease.js";
 import { Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { CANCELLED, INVALID_ARGUMENT, notHeld, QUEUE_FULL, QUOTA, SAME_OWNER } from "../results.js";
+import { CANCELLED, INVALID_ARGUMENT, notHeld, QUOTA, SAME_OWNER } from "../results.js";
 import {
+  awaitGrant,
   enqueue,
-  hasHeadStart,
   isAdmitted,
-  isAnyFull,
   isWellFormed,
   kindProblemOf,
   lockHeld,
   mayKeepClosed,
-  mayNotWait,
 } from "./acquire.js";
 
 const GIVEN_BACK = notHeld(END_REASON.released);
@@ -72,7 +70,7 @@ function ownerOf(session: Session, { owner }: { readonly owner: string }): Lease
 }
 
 function takeAll(state: TableState, session: Session, command: TakeCommand): void {
-  const { sequence, items, waitMs } = command;
+  const { sequence, items } = command;
   const owner = ownerOf(session, command);
   for (const { key } of items) {
     const claim = state.leases.find(key, owner);
@@ -87,15 +85,7 @@ function takeAll(state: TableState, session: Session, command: TakeCommand): voi
   else if (isAdmitted(state, items)) {
     const hold = grantLease(state, leaseOf(state, session, command, owner), command, items);
     store(state, session, sequence, leasedResult(hold));
-  } else if (waitMs === 0 && !hasHeadStart(state, command)) {
-    store(state, session, sequence, lockHeld(state, items));
-  } else if (waitMs !== 0 && isAnyFull(state, items)) {
-    store(state, session, sequence, QUEUE_FULL);
-  } else if (waitMs !== 0 && mayNotWait(state, session, items)) {
-    store(state, session, sequence, QUOTA);
-  } else {
-    enqueue(state, session, command, waitOf(command, owner));
-  }
+  } else awaitGrant(state, session, command, waitOf(command, owner));
 }
 
 /** Whether this is a late copy of a take whose claim its owner has given back. */
@@ -293,8 +283,7 @@ export function giveBack(state: TableState, session: Session, command: GiveBackC
     missing === undefined ? unknown : state.leases.reasonOf(missing, owner, state.stamp);
   store(state, session, sequence, { status: STATUS.givenBack, count, waits: waitCount, reason });
   for (const wait of waits) {
-    withdraw(state, wait, CANCELLED);
-    advanceKeys(state, wait);
+    endWait(state, wait, CANCELLED);
     if (taken === 0) forbidCopies(state, keysOf(wait), owner, command, wait.lease?.request);
   }
   for (const hold of holds) {

@@ -55,10 +55,7 @@ export function steal(
     }
     takeAway(state, hold, END_REASON.stolen, identity.name);
   }
-  for (const { key: name } of command.items) {
-    const closing = lookAtKey(state, name)?.firstHold?.claimant;
-    if (closing instanceof Closing) openAll(state, name);
-  }
+  for (const { key } of command.items) openAll(state, key);
   if (taken > 0) {
     const by = giverOf(session.credential, session.id);
     state.accessListener?.onSteal(by, command, taken, state.wallMs);
@@ -66,6 +63,7 @@ export function steal(
   return { result: grantAtOnce(state, session, command), keys };
 }
 
+/** Ends the closings of a key, which has no holds any more. */
 function openAll(state: TableState, name: string): void {
   for (;;) {
     const closing = lookAtKey(state, name)?.firstHold?.claimant;

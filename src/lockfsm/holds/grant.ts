@@ -14,7 +14,7 @@ import {
   type TakeCommand,
 } from "../../protocol/index.js";
 import { Hold, upgradedBy } from "../records/hold.js";
-import type { Key, Place } from "../records/key.js";
+import type { Claimant, Key, Place } from "../records/key.js";
 import type { Lease } from "../records/lease.js";
 import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -187,9 +187,9 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   return { status: STATUS.upgraded, token: hold.token };
 }
 
-/** The place of a hold in one of its keys. */
-export function placeIn(hold: Hold, key: Key | undefined): Place | undefined {
-  let place = hold.firstPlace;
+/** The place of a hold or request in one of its keys. */
+export function placeIn({ firstPlace }: Claimant, key: Key | undefined): Place | undefined {
+  let place = firstPlace;
   while (place !== undefined && place.key !== key) place = place.sibling;
   return place;
 }

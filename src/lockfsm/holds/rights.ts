@@ -60,14 +60,13 @@ function mayDoThere(
     case OP.take:
       return mayAcquire(identity, command, levelFor(command));
     case OP.upgrade:
+    case OP.adopt:
       return identity.levelOf(command.key) >= acquire;
     case OP.update:
     case OP.handOver: {
       const hold = lookAtHoldOf(state, session, command.target);
       return hold === undefined || covers(identity, hold, acquire);
     }
-    case OP.adopt:
-      return identity.levelOf(command.key) >= acquire;
     default:
       return mayOrder(state, identity, command);
   }

@@ -39,9 +39,13 @@ export function lookAtHold(state: TableState, token: number): Hold | undefined {
 
 /** Gives a hold a new token, which makes it the newest of its session. */
 export function renewToken(state: TableState, hold: Hold): void {
-  changeToken(state, hold, (token) => {
-    state.rows.move(hold.row, hold.session, token);
+  reorder(state, hold, () => {
+    state.holds.remove(hold.row);
+    hold.change().token = state.tokens.take();
+    state.rows.move(hold.row, hold.session, hold.token);
+    state.holds.add(hold.row);
   });
+  moveLast(hold);
 }
 
 /**
@@ -59,16 +63,6 @@ export function moveHold(state: TableState, hold: Hold, session: Session, sequen
   state.rows.move(row, session, hold.token);
   state.holds.add(row);
   if (!hold.isDetached) state.holdsBySequence.add(row);
-  moveLast(hold);
-}
-
-function changeToken(state: TableState, hold: Hold, enter: (token: number) => void): void {
-  reorder(state, hold, () => {
-    state.holds.remove(hold.row);
-    hold.change().token = state.tokens.take();
-    enter(hold.token);
-    state.holds.add(hold.row);
-  });
   moveLast(hold);
 }
 

@@ -114,9 +114,8 @@ export class AccessState {
   remove(identity: Identity): void {
     for (const credential of identity.credentials) this.removeCredential(credential);
     this.setGrants(identity, []);
-    identity.isRemoved = true;
     this.#byName.delete(identity.name);
-    this.#removed.set(identity.number, identity);
+    this.addRemoved(identity);
   }
 
   /** For a snapshot: the identity was removed before it. */

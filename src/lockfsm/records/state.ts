@@ -148,10 +148,6 @@ export class TableState {
     return this.rows.bytes + this.sessions.bytes + this.otherBytes;
   }
 
-  closeOutbox(): void {
-    this.outbox = NOBODY;
-  }
-
   takeNumber(): number {
     const number = this.nextNumber;
     this.nextNumber = number + 1;

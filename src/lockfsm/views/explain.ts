@@ -21,6 +21,7 @@ import type { PossibleCycle } from "../deadlock/possible-waits.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
+import { placeIn } from "../holds/grant.js";
 import { lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
 import { Hold } from "../records/hold.js";
@@ -55,7 +56,7 @@ export function explain(
   const key = lookAtKey(state, name);
   const session = of === undefined ? undefined : state.sessions.find(of.session);
   const request = of === undefined ? undefined : session?.replies.find(of.sequence)?.request;
-  const place = request === undefined ? undefined : placeOf(request, key);
+  const place = request === undefined ? undefined : placeIn(request, key);
   if (request === undefined || place === undefined) {
     const keys = [newcomer(state, name, key, holdTimes)];
     return { key: name, request: null, keys, possibleDeadlock: [] };
@@ -180,12 +181,6 @@ function* waitingRequests(state: TableState): Generator<Request, void, void> {
   for (const session of sessions) {
     for (let at = session.firstRequest; at !== undefined; at = at.next) yield at;
   }
-}
-
-function placeOf(request: Request, key: Key | undefined): Place | undefined {
-  let place = request.firstPlace;
-  while (place !== undefined && place.key !== key) place = place.sibling;
-  return place;
 }
 
 function explained(state: TableState, place: Place, holdTimes: HoldTimes): ExplainedKey {
