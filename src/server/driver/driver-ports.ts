@@ -118,8 +118,6 @@ export interface DriverStatus {
   readonly snapshots: SnapshotStatus;
   /** In force, committed or not. */
   readonly configuration: Configuration;
-  /** Leadership is being handed over. */
-  readonly isTransferring: boolean;
   /** There is no room for the next segment of the log. */
   readonly isDiskFull: boolean;
   /** This node refuses commands that would enlarge the table. */

@@ -33,7 +33,6 @@ export function driverStatus(
     snapshotIndex: raft.snapshotIndex,
     snapshots: snapshots.status,
     configuration: raft.configuration,
-    isTransferring: raft.isTransferring,
     isDiskFull: handOver.isDiskFull,
     isMemoryScarce: memory.isScarce,
     hasQuorumContact: raft.hasQuorumContact,

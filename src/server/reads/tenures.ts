@@ -37,14 +37,12 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
   if (type !== "ended" && type !== "moved") return undefined;
   const { key, mode, token, session, sessionName, identity, ...rest } = log.viewAt(position);
   const { owner, sequence, stamp, wallMs, revision } = rest;
-  const grantedAt = log.grantedAtAt(position);
+  const { grantedAt, waitedMs, holder, orderedBy } = log.holdAt(position);
   const grantedWallMs = log.wallMsAt(grantedAt);
   const { reason } = rest;
   const heldMs = stamp - grantedAt;
-  const holder = log.holderAt(position);
   const who = { key, mode, token, session, sessionName, identity, owner, sequence, holder };
-  const facts = { waitedMs: log.waitedMsAt(position), orderedBy: log.orderedByAt(position) };
-  const tenure = { ...who, ...facts, grantedWallMs, heldMs, reason };
+  const tenure = { ...who, waitedMs, orderedBy, grantedWallMs, heldMs, reason };
   return { revision, endedWallMs: wallMs, tenure };
 }
 
@@ -66,7 +64,7 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
   let heldMs = 0;
   for (let position = log.end - 1; position >= oldest && count < USUAL_OF_LAST; position -= 1) {
     if (log.keyAt(position) !== key || log.typeAt(position) !== "ended") continue;
-    heldMs += log.stampAt(position) - log.grantedAtAt(position);
+    heldMs += log.stampAt(position) - log.holdAt(position).grantedAt;
     count += 1;
   }
   return count === 0 ? undefined : heldMs / count;

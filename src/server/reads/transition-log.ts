@@ -13,11 +13,15 @@ import {
   type ChangeType,
   type ChangeView,
   END_REASON,
-  type Holder,
   type Revision,
 } from "../../protocol/index.js";
 import { endOfEntry, isAfter } from "./revisions.js";
-import { type NotedEntry, PAGE_TRANSITIONS, TransitionPage } from "./transition-page.js";
+import {
+  type HoldOfChange,
+  type NotedEntry,
+  PAGE_TRANSITIONS,
+  TransitionPage,
+} from "./transition-page.js";
 
 export interface TransitionLimits {
   /** Transitions that are kept; up to a page more before the oldest go. */
@@ -166,24 +170,8 @@ export class TransitionLog {
     return this.#pageAt(position).stampAt(this.#slotAt(position));
   }
 
-  /** When the hold of that change was granted, in cluster time. */
-  grantedAtAt(position: number): number {
-    return this.#pageAt(position).grantedAtAt(this.#slotAt(position));
-  }
-
-  /** How long the request of that hold waited. */
-  waitedMsAt(position: number): number {
-    return this.#pageAt(position).waitedMsAt(this.#slotAt(position));
-  }
-
-  /** Whose that hold was. */
-  holderAt(position: number): Holder {
-    return this.#pageAt(position).holderAt(this.#slotAt(position));
-  }
-
-  /** The identity that ordered that end; "" if nobody did. */
-  orderedByAt(position: number): string {
-    return this.#pageAt(position).orderedByAt(this.#slotAt(position));
+  holdAt(position: number): HoldOfChange {
+    return this.#pageAt(position).holdAt(this.#slotAt(position));
   }
 
   /**

@@ -46,6 +46,9 @@ export interface NotedEntry {
   readonly wallMs: number;
 }
 
+/** What is known of the hold of a change, and no view of the change shows. */
+export type HoldOfChange = Pick<TableChange, "grantedAt" | "waitedMs" | "holder" | "orderedBy">;
+
 export class TransitionPage {
   /** Transitions in it. */
   count = 0;
@@ -131,24 +134,13 @@ export class TransitionPage {
     return this.#entry(this.#entryAt(slot) + 2);
   }
 
-  /** When the hold was granted, in cluster time. */
-  grantedAtAt(slot: number): number {
-    return this.#number(slot, 4);
-  }
-
-  /** How long the request of the hold waited. */
-  waitedMsAt(slot: number): number {
-    return this.#number(slot, 5);
-  }
-
-  /** Whose the hold is. */
-  holderAt(slot: number): Holder {
-    return HOLDERS[this.#kindAt(slot) >> HOLDER_SHIFT] as Holder;
-  }
-
-  /** The identity that ordered an end. */
-  orderedByAt(slot: number): string {
-    return this.#texts[slot * TEXT_COLUMNS + 4] as string;
+  holdAt(slot: number): HoldOfChange {
+    return {
+      grantedAt: this.#number(slot, 4),
+      waitedMs: this.#number(slot, 5),
+      holder: HOLDERS[this.#kindAt(slot) >> HOLDER_SHIFT] as Holder,
+      orderedBy: this.#texts[slot * TEXT_COLUMNS + 4] as string,
+    };
   }
 
   viewAt(slot: number): ChangeView {

@@ -84,8 +84,7 @@ describe("the log of transitions", () => {
       }),
     );
     expect(views).toEqual(expected);
-    expect(log.grantedAtAt(2)).toBe(500);
-    expect(log.holderAt(2)).toBe("bearer");
+    expect(log.holdAt(2)).toMatchObject({ grantedAt: 500, holder: "bearer" });
   });
 
   test("finds the place after any revision, over pages and entries that fill several", () => {
