@@ -216,7 +216,7 @@ export class AdminConnection {
     // Before anything else: whatever follows is judged as sent by a reader.
     if (this.#settings.readOnly) this.#frame.add({ op: OP.readOnly, id: READ_ONLY_ID });
     this.#frame.end();
-    this.#opening?.succeed();
+    this.#opening?.resolve();
     this.#opening = undefined;
     this.#write();
   }
@@ -276,7 +276,7 @@ export class AdminConnection {
 
   #onRefused(error: HoldfastError): void {
     this.#isActive = false;
-    this.#opening?.fail(error);
+    this.#opening?.reject(error);
     this.#opening = undefined;
     this.#operations.rejectAll(error);
     this.#watches.endAll(error);
@@ -314,7 +314,7 @@ export class AdminConnection {
     this.#isClosed = true;
     this.#deactivate();
     this.#alarm.cancel();
-    this.#opening?.fail(reason);
+    this.#opening?.reject(reason);
     this.#opening = undefined;
     this.#operations.rejectAll(reason);
     this.#watches.endAll(reason);

@@ -33,7 +33,7 @@ import {
   type StateOrder,
   type TransferOperation,
 } from "../../protocol/index.js";
-import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
 import type { OperatorWish } from "../calls/operator-commands.js";
 import { commandFailure, readFailure, refusalText, unavailable } from "../failures.js";
 import type { Question } from "../options/view-options.js";
@@ -79,17 +79,14 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
 /** Operations that may have happened although no answer came. */
 const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer, OP.logLevel]);
 
-class OpenOperation implements Abortable {
+class OpenOperation extends AbortableCaller<unknown> {
   number: number;
   /** As it will be sent. */
   request: Request;
   /** For messages. */
   readonly what: string;
   readonly deadlineMs: number;
-  readonly #signal: AbortSignal | undefined;
   readonly #onAbort: (operation: OpenOperation) => void;
-  readonly #resolve: (payload: unknown) => void;
-  readonly #reject: (reason: unknown) => void;
   /** When it was sent over this connection; `Infinity` while it is not sent. */
   sentMs = NEVER;
   /** Not sent before this time, because a node had no room for it. */
@@ -109,37 +106,19 @@ class OpenOperation implements Abortable {
     deadlineMs: number,
     signal: AbortSignal | undefined,
     onAbort: (operation: OpenOperation) => void,
-    resolve: (payload: unknown) => void,
-    reject: (reason: unknown) => void,
+    caller: Caller<unknown>,
   ) {
+    super(signal, caller);
     this.number = number;
     this.request = request;
     this.what = what;
     this.deadlineMs = deadlineMs;
-    this.#signal = signal;
     this.#onAbort = onAbort;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    if (signal !== undefined) watchAbort(signal, this);
   }
 
   onAbort(reason: unknown): void {
     this.#onAbort(this);
-    this.#reject(reason);
-  }
-
-  resolve(payload: unknown): void {
-    this.#stopWatching();
-    this.#resolve(payload);
-  }
-
-  reject(reason: unknown): void {
-    this.#stopWatching();
-    this.#reject(reason);
-  }
-
-  #stopWatching(): void {
-    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+    this.reject(reason);
   }
 }
 
@@ -205,7 +184,7 @@ export class Operations {
       this.#onAbort();
     };
     return new Promise((resolve, reject) => {
-      const how = [signal, onAbort, resolve, reject] as const;
+      const how = [signal, onAbort, { resolve, reject }] as const;
       this.#open.set(number, new OpenOperation(number, request, what, deadlineMs, ...how));
     });
   }

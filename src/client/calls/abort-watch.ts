@@ -58,3 +58,41 @@ export function watchAbort(signal: AbortSignal, waiter: Abortable): void {
 export function unwatchAbort(signal: AbortSignal, waiter: Abortable): void {
   WATCHES.get(signal)?.delete(waiter);
 }
+
+export interface Caller<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A caller that waits: it gets a result once, and may leave before when its signal is aborted. */
+export abstract class AbortableCaller<T> implements Abortable {
+  /** The caller has its result. */
+  isSettled = false;
+  readonly #signal: AbortSignal | undefined;
+  readonly #caller: Caller<T>;
+
+  constructor(signal: AbortSignal | undefined, caller: Caller<T>) {
+    this.#signal = signal;
+    this.#caller = caller;
+    if (signal !== undefined) watchAbort(signal, this);
+  }
+
+  /** Must reject, now or later. */
+  abstract onAbort(reason: unknown): void;
+
+  resolve(value: T): void {
+    if (this.settle()) this.#caller.resolve(value);
+  }
+
+  reject(reason: unknown): void {
+    if (this.settle()) this.#caller.reject(reason);
+  }
+
+  /** Returns whether it had no result yet. */
+  protected settle(): boolean {
+    if (this.isSettled) return false;
+    this.isSettled = true;
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+    return true;
+  }
+}

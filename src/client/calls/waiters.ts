@@ -6,7 +6,7 @@
  * take.
  */
 import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
-import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
+import { AbortableCaller, type Caller } from "./abort-watch.js";
 import { type Fate, withFate } from "./unanswered.js";
 
 /** Minimum time between two scans, so that many different deadlines do not cause a scan each. */
@@ -14,10 +14,7 @@ const SCAN_MS_MIN = 200;
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
 
-export interface Caller<T> {
-  readonly resolve: (value: T) => void;
-  readonly reject: (reason: unknown) => void;
-}
+export type { Caller };
 
 /** Something that a caller waits for. */
 export interface Awaited extends Fate {
@@ -29,17 +26,13 @@ export interface Awaited extends Fate {
   onDeadline(lastFailure: string): void;
 }
 
-export class Waiter<T> implements Abortable {
+export class Waiter<T> extends AbortableCaller<T> {
   readonly awaited: Awaited;
   readonly deadlineMs: number;
-  /** The caller has its result. */
-  isSettled = false;
   /** Its neighbours in the list of all waiters. */
   before: AnyWaiter | undefined = undefined;
   after: AnyWaiter | undefined = undefined;
   readonly #all: Waiters;
-  readonly #signal: AbortSignal | undefined;
-  readonly #caller: Caller<T>;
 
   constructor(
     all: Waiters,
@@ -48,33 +41,21 @@ export class Waiter<T> implements Abortable {
     signal: AbortSignal | undefined,
     caller: Caller<T>,
   ) {
+    super(signal, caller);
     this.#all = all;
     this.awaited = awaited;
     this.deadlineMs = deadlineMs;
-    this.#signal = signal;
-    this.#caller = caller;
     all.add(this);
-    if (signal !== undefined) watchAbort(signal, this);
   }
 
   onAbort(reason: unknown): void {
     this.awaited.leave(reason);
   }
 
-  resolve(value: T): void {
-    if (this.#settle()) this.#caller.resolve(value);
-  }
-
-  reject(reason: unknown): void {
-    if (this.#settle()) this.#caller.reject(reason);
-  }
-
-  #settle(): boolean {
-    if (this.isSettled) return false;
-    this.isSettled = true;
-    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
-    this.#all.delete(this);
-    return true;
+  protected override settle(): boolean {
+    const isFirst = super.settle();
+    if (isFirst) this.#all.delete(this);
+    return isFirst;
   }
 }
 

@@ -4,20 +4,39 @@
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import { type Answer, STATUS } from "../../protocol/index.js";
-import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
 import { readFailure, unavailable } from "../failures.js";
 import type { Question, SingleQuery } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 
-interface Read {
+class Read extends AbortableCaller<unknown> {
   readonly query: SingleQuery;
   readonly deadlineMs: number;
-  readonly resolve: (payload: unknown) => void;
-  readonly reject: (reason: unknown) => void;
   /** Asked when all commands up to this one have been answered. */
   readonly afterOrder: number;
   /** When it may be asked (again); `Infinity` while it is in flight. */
   askAtMs: number;
+  readonly #onLeft: () => void;
+
+  constructor(
+    query: SingleQuery,
+    times: Pick<Read, "deadlineMs" | "afterOrder" | "askAtMs">,
+    onLeft: () => void,
+    signal: AbortSignal | undefined,
+    caller: Caller<unknown>,
+  ) {
+    super(signal, caller);
+    this.query = query;
+    this.deadlineMs = times.deadlineMs;
+    this.afterOrder = times.afterOrder;
+    this.askAtMs = times.askAtMs;
+    this.#onLeft = onLeft;
+  }
+
+  onAbort(reason: unknown): void {
+    this.reject(reason);
+    this.#onLeft();
+  }
 }
 
 /** For a question that need not wait for the answers of commands. */
@@ -57,32 +76,13 @@ export class Reads {
   ): Promise<unknown> {
     const id = this.nextId();
     const query = { ...question, id } as SingleQuery;
+    const times = { deadlineMs: nowMs + timeoutMs, afterOrder, askAtMs: nowMs };
+    const onLeft = (): void => {
+      this.#open.delete(id);
+      if (this.#open.size === 0) this.#onEmpty();
+    };
     return new Promise<unknown>((resolve, reject) => {
-      const waiter: Abortable = {
-        onAbort: (reason) => {
-          this.#open.delete(id);
-          reject(reason);
-          if (this.#open.size === 0) this.#onEmpty();
-        },
-      };
-      const end = (): void => {
-        if (signal !== undefined) unwatchAbort(signal, waiter);
-      };
-      if (signal !== undefined) watchAbort(signal, waiter);
-      this.#open.set(id, {
-        query,
-        deadlineMs: nowMs + timeoutMs,
-        afterOrder,
-        askAtMs: nowMs,
-        resolve: (payload) => {
-          end();
-          resolve(payload);
-        },
-        reject: (reason) => {
-          end();
-          reject(reason);
-        },
-      });
+      this.#open.set(id, new Read(query, times, onLeft, signal, { resolve, reject }));
     });
   }
 

@@ -1,44 +1,31 @@
 /** How a client begins and ends, each once, and the callers that wait for either. */
-import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * The wait of `connect` for the first session: ends once, by success, failure, abort or timeout.
  */
-export class Opening implements Abortable {
+export class Opening extends AbortableCaller<void> {
   /** When it has taken too long. */
   readonly deadlineMs: number;
   readonly done: Promise<void>;
-  readonly onAbort: () => void;
-  #resolve: () => void = () => undefined;
-  #reject: (reason: unknown) => void = () => undefined;
-  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort: () => void;
 
   /** `onAbort` must end the session with the signal's reason. */
   constructor(deadlineMs: number, signal: AbortSignal | undefined, onAbort: () => void) {
-    this.deadlineMs = deadlineMs;
-    this.#signal = signal;
-    this.onAbort = onAbort;
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
+    let caller: Caller<void> | undefined;
+    const done = new Promise<void>((resolve, reject) => {
+      caller = { resolve, reject };
     });
-    if (signal !== undefined) watchAbort(signal, this);
+    super(signal, caller as Caller<void>);
+    this.deadlineMs = deadlineMs;
+    this.done = done;
+    this.#onAbort = onAbort;
   }
 
-  succeed(): void {
-    this.#stopWatching();
-    this.#resolve();
-  }
-
-  fail(reason: unknown): void {
-    this.#stopWatching();
-    this.#reject(reason);
-  }
-
-  #stopWatching(): void {
-    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+  onAbort(): void {
+    this.#onAbort();
   }
 }
 
@@ -76,7 +63,7 @@ export class Lifetime {
   }
 
   opened(): void {
-    this.#opening?.succeed();
+    this.#opening?.resolve();
     this.#opening = undefined;
   }
 
@@ -96,7 +83,7 @@ export class Lifetime {
   }
 
   end(reason: unknown): void {
-    this.#opening?.fail(reason);
+    this.#opening?.reject(reason);
     this.#opening = undefined;
     this.#closed.abort(reason);
     this.#onClosed?.();
