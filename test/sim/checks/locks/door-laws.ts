@@ -4,16 +4,20 @@
  * away. The laws go by what owners asked and how they were answered, and by the table of the log;
  * never by what a door says of itself.
  */
-import type { KeyView } from "../../../../src/protocol/index.js";
+import type { HoldView, KeyView } from "../../../../src/protocol/index.js";
 import type { Fail } from "../violation.js";
 
 /** Until what an election has broken off is begun again. */
 const SETTLING_MS = 1_000;
 
+/** What the table shows of a hold, by which its owner is known. */
+export type Mark = { readonly name: string } | { readonly value: string };
+
 /** One that waits for a key by itself, and keeps asking. */
 export interface KeptPlace {
   readonly host: number;
   readonly key: string;
+  readonly mark: Mark;
   /** In true time: it was told that it waits. */
   readonly sinceMs: number;
   /** Then. */
@@ -89,10 +93,10 @@ export class DoorLaws {
   }
 
   /** `firstAskedMs`: when, in true time, it asked for the key for the first time. */
-  onGranted(host: number, key: string, firstAskedMs: number): void {
+  onGranted(host: number, key: string, token: number, firstAskedMs: number): void {
     for (const place of this.#places) {
       if (place.key !== key || place.host === host || place.sinceMs >= firstAskedMs) continue;
-      if (place.term !== this.term) continue;
+      if (place.term !== this.term || this.#wasGranted(place, token)) continue;
       const since = `since ${place.sinceMs}`;
       this.#fail(
         "who keeps asking is not overtaken",
@@ -102,10 +106,10 @@ export class DoorLaws {
   }
 
   /** Nobody comes any more who could learn of what has this name, or this value. */
-  demandNothing(key: string, mark: { readonly name: string } | { readonly value: string }): void {
+  demandNothing(key: string, mark: Mark): void {
     const { holds, waiters } = this.#viewOf(key);
     const text = "name" in mark ? mark.name : mark.value;
-    const isHeld = holds.some((hold) => ("name" in mark ? hold.sessionName : hold.value) === text);
+    const isHeld = holds.some((hold) => isOf(hold, mark));
     const isAwaited = "name" in mark && waiters.some(({ sessionName }) => sessionName === text);
     if (!isHeld && !isAwaited) return;
     this.#fail(
@@ -113,4 +117,13 @@ export class DoorLaws {
       `${key} is ${isHeld ? "held" : "awaited"} for ${text}`,
     );
   }
+
+  /** Whether it shares the key under a smaller token, and only its answer is still on the way. */
+  #wasGranted({ key, mark }: KeptPlace, token: number): boolean {
+    return this.#viewOf(key).holds.some((hold) => isOf(hold, mark) && hold.token < token);
+  }
+}
+
+function isOf({ sessionName, value }: HoldView, mark: Mark): boolean {
+  return "name" in mark ? sessionName === mark.name : value === mark.value;
 }

@@ -325,7 +325,8 @@ export class HttpOwner extends DoorOwner {
     errand.believedAt = this.#nextNumber();
     this.seen(plan.waitMs > 0 ? "granted to a wait" : "granted");
     this.believe(errand.belief);
-    for (const key of plan.keys) this.world.laws().onGranted(this.host, key, plan.firstAskedMs);
+    for (const key of plan.keys)
+      this.world.laws().onGranted(this.host, key, token, plan.firstAskedMs);
   }
 
   #onQueued(errand: HttpErrand, asked: Asked): void {
@@ -343,7 +344,7 @@ export class HttpOwner extends DoorOwner {
     const [key = "", ...others] = plan.keys;
     if (this.#isCalm(errand) && others.length === 0 && errand.place === undefined) {
       const sinceMs = this.world.simulation.nowMs;
-      errand.place = { host: this.host, key, sinceMs, term: plan.calmTerm };
+      errand.place = { host: this.host, key, mark: plan, sinceMs, term: plan.calmTerm };
       this.world.laws().onWaiting(errand.place);
     }
     errand.isRepeating = true;

@@ -210,7 +210,7 @@ export class RedisOwner extends DoorOwner {
     const claims = [{ key: tableKey, mode: "exclusive" as const, slots: [] }];
     errand.belief = new LeaseBelief(this, token, claims, deadlineMs);
     this.believe(errand.belief);
-    this.world.laws().onGranted(this.host, tableKey, errand.firstAskedMs);
+    this.world.laws().onGranted(this.host, tableKey, token, errand.firstAskedMs);
   }
 
   #onRefused(errand: RedisErrand, node: number, sentMs: number): void {
@@ -225,7 +225,7 @@ export class RedisOwner extends DoorOwner {
     if (this.#keepsPlace(errand) && errand.place === undefined) {
       const sinceMs = this.world.simulation.nowMs;
       const { tableKey: key, calmTerm: term } = errand;
-      errand.place = { host: this.host, key, sinceMs, term };
+      errand.place = { host: this.host, key, mark: errand, sinceMs, term };
       this.world.laws().onWaiting(errand.place);
     }
     const next = this.isCalm ? node : this.node();

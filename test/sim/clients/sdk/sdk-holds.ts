@@ -55,7 +55,8 @@ export class SdkHolds {
   /** What its session knows, or knew, by that number, if it had a handle. */
   find(session: number, number: number): SdkHold | undefined {
     const { watch } = this.#world;
-    return this.#all.find((hold) => {
+    // The last one: in a restored cluster a session may have the number of one that is gone.
+    return this.#all.findLast((hold) => {
       return hold.session === session && watch.numberInLog(session, hold.token) === number;
     });
   }
