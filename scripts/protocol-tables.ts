@@ -5,7 +5,7 @@
  */
 import type { Form } from "../src/protocol/codec/kinds.js";
 import { ITEM_KINDS, OPTION_KINDS, REQUEST_SCHEMAS } from "../src/protocol/codec/schema.js";
-import { ACQUIRE_DEFAULTS, ACQUIRE_OPTION, type AcquireOptions } from "../src/protocol/index.js";
+import { ACQUIRE_DEFAULTS, ACQUIRE_OPTION, type AcquireTerms } from "../src/protocol/index.js";
 
 /** As many requests are named by a row that lists them. */
 const NAMES_MAX = 8;
@@ -67,7 +67,7 @@ function valueText(name: string, form: Form): string {
 
 function optionTable(): string {
   const rows = Object.entries(OPTION_KINDS).map(([option, { kind, words }]) => {
-    const name = option as keyof AcquireOptions;
+    const name = option as keyof AcquireTerms;
     const value = [optionText(kind.form), words].filter((part) => part !== undefined).join(", ");
     return [`\`${name}\``, `${ACQUIRE_OPTION[name]}`, value, defaultText(name, kind.form)];
   });
@@ -80,7 +80,7 @@ function optionText(form: Form): string {
   return form.type === "text" ? `string, ${range(1, form.bytesMax)} bytes` : form.type;
 }
 
-function defaultText(name: keyof AcquireOptions, form: Form): string {
+function defaultText(name: keyof AcquireTerms, form: Form): string {
   const value = ACQUIRE_DEFAULTS[name];
   const isNone = form.type === "number" && Number(value) < form.least;
   return isNone ? "none" : JSON.stringify(value);

@@ -4,7 +4,7 @@
  * escaped, because many values come from others. The format of the text is not a contract.
  */
 
-import type { Logger } from "../../src/server/index.js";
+import type { NodeLogger } from "../../src/server/index.js";
 import { printable } from "../../src/text/index.js";
 import { jsonLine } from "../text/printable.js";
 
@@ -18,7 +18,7 @@ export function createLogger(
   format: LogFormat,
   stream: NodeJS.WritableStream = process.stderr,
   wallMs: () => number = Date.now,
-): Logger {
+): NodeLogger {
   const line = format === "json" ? documentLine : textLine;
   return (level, event, fields = {}) => {
     stream.write(`${line(new Date(wallMs()).toISOString(), level, event, fields)}\n`);

@@ -12,17 +12,17 @@ import { Gate } from "../../src/fence/index.js";
 import { type Admin, type Client, connect, connectAdmin } from "../../src/index.js";
 import type { LocalCluster } from "../local-cluster/local-cluster.js";
 import { onUnplannedExit } from "../output/unplanned-exit.js";
-import { Pulse } from "./pulse.js";
+import { GrantProbe } from "./grant-probe.js";
 import type { WorkerMessage } from "./tour-worker.js";
 
 const TOUR_KEY = "tour/order";
-const PULSE_KEY = "tour/pulse";
+const PROBE_KEY = "tour/probe";
 const WORKER_PROGRAM = fileURLToPath(new URL("./tour-worker.js", import.meta.url));
 const NAMES = ["worker-1", "worker-2", "worker-3"] as const;
 /** Short, so that the end of a lease can be waited for. */
 const WORKER_TTL_MS = 3_000;
 /** Short as well: who hears nothing from a node moves to another one after a third of it. */
-const PULSE_TTL_MS = 3_000;
+const PROBE_TTL_MS = 3_000;
 /** Nobody asked for its state for so long: the page is gone. */
 const UNSEEN_MS_MAX = 20_000;
 const POLL_MS = 50;
@@ -72,7 +72,7 @@ export class Tour {
   #beginning = false;
   #client: Client | undefined;
   #admin: Admin | undefined;
-  #pulse: Pulse | undefined;
+  #probe: GrantProbe | undefined;
   readonly #outcomes = new Map<ActName, Outcome>();
   #isActing = false;
   /** Nodes that this tour stopped or killed and has not mended. */
@@ -133,7 +133,7 @@ export class Tour {
     this.#beginning = true;
     try {
       const endpoints = [...this.#parts.endpoints];
-      this.#client = await connect({ endpoints, name: "tour pulse", ttlMs: PULSE_TTL_MS });
+      this.#client = await connect({ endpoints, name: "tour probe", ttlMs: PROBE_TTL_MS });
       this.#admin = await connectAdmin({ endpoints, timeoutMs: 5_000 });
     } catch (error) {
       await this.end();
@@ -146,11 +146,11 @@ export class Tour {
     this.#running = running;
     this.#outcomes.clear();
     this.#seenAtMs = performance.now();
-    this.#pulse = new Pulse(this.#client, PULSE_KEY);
+    this.#probe = new GrantProbe(this.#client, PROBE_KEY);
     this.#gate = new Gate({ name: "the order of the tour" });
     this.#newestToken = 0;
     this.#workers = NAMES.map((name) => this.#startWorker(name));
-    void this.#pulse.run(running.signal);
+    void this.#probe.run(running.signal);
     void this.#watchViewer(running.signal);
     return undefined;
   }
@@ -230,7 +230,7 @@ export class Tour {
     const sinceMs = performance.now();
     this.#hurt.set(leader, "killed");
     this.#parts.cluster.processOf(leader)?.kill();
-    const isGranting = (): boolean => (this.#pulse?.countSince(performance.now() - 500) ?? 0) > 2;
+    const isGranting = (): boolean => (this.#probe?.countSince(performance.now() - 500) ?? 0) > 2;
     // A grant that was on its way did not come from another leader.
     await this.#until("another leader", () => performance.now() - sinceMs > 500 && isGranting());
     const next = await this.#leader();
@@ -270,10 +270,10 @@ export class Tour {
     this.#hurt.set(node, "stopped");
     this.#parts.cluster.processOf(node)?.pause();
     await delay(SETTLE_MS);
-    const granted = this.#pulse?.countSince(sinceMs) ?? 0;
+    const granted = this.#probe?.countSince(sinceMs) ?? 0;
     const gapMs = this.#gapMs(sinceMs);
     const rest = `Node ${node} stands still and ${this.#parts.nodeIds.length - 1} nodes go on.`;
-    const what = `In ${SETTLE_MS} ms the pulse was granted ${granted} times, with at most ${gapMs} ms between two`;
+    const what = `In ${SETTLE_MS} ms the probe was granted ${granted} times, with at most ${gapMs} ms between two`;
     return `${rest} ${what}. ${holder.name} had token ${holder.token}, and ${this.#refusedText()}.`;
   }
 
@@ -305,7 +305,7 @@ export class Tour {
   }
 
   #gapMs(sinceMs: number): number {
-    return Math.round(this.#pulse?.longestGapMs(sinceMs, performance.now()) ?? 0);
+    return Math.round(this.#probe?.longestGapMs(sinceMs, performance.now()) ?? 0);
   }
 
   #refusedText(): string {

@@ -47,7 +47,7 @@ export interface ClusterState {
 }
 
 /** Shorter than the SDK keeps an idle connection, so that it stays the same one. */
-const BEAT_MS = 800;
+const ROUND_MS = 800;
 /** A node that says nothing for so long is left, and … */
 const SILENCE_MS = 3_000;
 /** … for this many times as long as its slowest answer took, if it is far away. */
@@ -55,9 +55,9 @@ const SILENCE_ANSWERS = 3;
 const RETRY_MS = 2_000;
 /** A new connection takes three or four round trips, with TLS and a token up to seven. */
 const CALL_TIMEOUT_MS = 20_000;
-/** The members and the viewer's rights are asked for once in this many beats. */
-const MEMBERS_BEATS = 3;
-const VIEWER_BEATS = 20;
+/** The members and the viewer's rights are asked for once in this many rounds. */
+const MEMBERS_ROUNDS = 3;
+const VIEWER_ROUNDS = 20;
 
 const START: ClusterState = {
   phase: "connecting",
@@ -86,9 +86,9 @@ export class Cluster {
   #nodes: KnownNode[];
   #current: KnownNode;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #beats = 0;
-  /** Up to where the points of the current node are known: a beat wants no more than an answer. */
-  #beatAfterMs = 0;
+  #rounds = 0;
+  /** Up to where the points of the current node are known: a round wants no more than an answer. */
+  #roundAfterMs = 0;
   /** Numbers the connection that counts: what an older one still reports is ignored. */
   #generation = 0;
   #search = new AbortController();
@@ -219,8 +219,8 @@ export class Cluster {
     const before = this.#current;
     this.#identify(node, vitals.node);
     this.#current = node;
-    this.#beatAfterMs = vitals.wallMs;
-    this.#beats = 0;
+    this.#roundAfterMs = vitals.wallMs;
+    this.#rounds = 0;
     this.#silenceMs = Math.max(SILENCE_MS, SILENCE_ANSWERS * tookMs);
     const notice =
       before === node
@@ -231,7 +231,7 @@ export class Cluster {
     this.#update({ phase: "connected", admin, node: node.id, notice });
     this.#hear(vitals);
     void this.#askViewer(admin, this.#generation);
-    void this.#beat(admin, this.#generation);
+    void this.#round(admin, this.#generation);
   }
 
   /** What the node says of itself now, and of the members, whose addresses are known without a leader. */
@@ -289,27 +289,27 @@ export class Cluster {
   }
 
   /** Notices that the node is gone, that the members changed, and that the viewer's rights did. */
-  async #beat(admin: Admin, generation: number): Promise<void> {
+  async #round(admin: Admin, generation: number): Promise<void> {
     try {
       const signal = AbortSignal.timeout(this.#silenceMs);
-      const vitals = await admin.vitals({ after: this.#beatAfterMs, signal });
+      const vitals = await admin.vitals({ after: this.#roundAfterMs, signal });
       if (generation !== this.#generation) return;
-      this.#beatAfterMs = vitals.wallMs;
+      this.#roundAfterMs = vitals.wallMs;
       this.#hear(vitals);
-      if (this.#beats % MEMBERS_BEATS === 0) void this.#askMembers(admin, generation);
+      if (this.#rounds % MEMBERS_ROUNDS === 0) void this.#askMembers(admin, generation);
       if (this.#isViewerDue()) void this.#askViewer(admin, generation);
     } catch (error) {
       if (generation !== this.#generation) return;
       this.#onFailure(error);
       if (generation !== this.#generation) return;
     }
-    this.#beats += 1;
-    this.#timer = setTimeout(() => void this.#beat(admin, generation), BEAT_MS);
+    this.#rounds += 1;
+    this.#timer = setTimeout(() => void this.#round(admin, generation), ROUND_MS);
   }
 
   #isViewerDue(): boolean {
-    const beats = this.state.value.viewer === undefined ? MEMBERS_BEATS : VIEWER_BEATS;
-    return this.#beats % beats === beats - 1;
+    const rounds = this.state.value.viewer === undefined ? MEMBERS_ROUNDS : VIEWER_ROUNDS;
+    return this.#rounds % rounds === rounds - 1;
   }
 
   #onFailure(error: unknown): void {
@@ -339,7 +339,7 @@ export class Cluster {
       const viewer = await admin.whoAmI({ signal: AbortSignal.timeout(this.#silenceMs) });
       if (generation === this.#generation) this.#update({ viewer });
     } catch (error) {
-      // Without a leader the rights are not known; the next beat finds out whether the node is there.
+      // Without a leader the rights are not known; the next round finds out whether the node is there.
       if (generation === this.#generation && !isSilence(error)) this.#onFailure(error);
     }
   }

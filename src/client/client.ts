@@ -47,7 +47,7 @@ import {
 } from "./options/view-options.js";
 import { ClusterViews, type Views } from "./reads/cluster-views.js";
 import type { Watch } from "./reads/watch-stream.js";
-import type { Session } from "./session/session.js";
+import type { SessionMachine } from "./session/session-machine.js";
 import type { LockManager } from "./web-locks/types.js";
 import { MADE_HERE } from "./web-locks/web-interface.js";
 import { WebLocks } from "./web-locks/web-locks.js";
@@ -171,9 +171,9 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
 export class HoldfastClient extends ClusterViews implements Client {
   readonly locks: LockManager;
   readonly leases: Leases;
-  readonly #session: Session;
+  readonly #session: SessionMachine;
 
-  constructor(session: Session) {
+  constructor(session: SessionMachine) {
     super();
     this.#session = session;
     this.locks = new WebLocks(MADE_HERE, session);

@@ -6,7 +6,7 @@ import {
   resolveConnectOptions,
 } from "./options/connect-options.js";
 import type { Owner } from "./options/owner.js";
-import { Session } from "./session/session.js";
+import { SessionMachine } from "./session/session-machine.js";
 import { loadPlatform } from "./transport/load-platform.js";
 import type { Platform, TaskContext } from "./transport/platform.js";
 import type { ConnectTrace, Tracing } from "./transport/tracing.js";
@@ -65,7 +65,7 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
   // After everything that was awaited: a signal that is aborted already fires no event.
   settings.signal?.throwIfAborted();
   const ports = context === undefined ? platform : outsideOfTasks(platform, context);
-  const session = new Session(ports, settings, context);
+  const session = new SessionMachine(ports, settings, context);
   await open(session, settings, platform.tracing);
   if (settings.releaseOnExit && platform.onExit !== undefined) {
     const undo = platform.onExit(() => session.close());
@@ -83,7 +83,7 @@ export async function connectThrough(
 }
 
 async function open(
-  session: Session,
+  session: SessionMachine,
   { endpoints, name, signal }: ClientSettings,
   tracing: Tracing | undefined,
 ): Promise<void> {

@@ -73,7 +73,7 @@ export class DoorClients {
   readonly #clientsMax: number;
   readonly #openingMax: number;
   readonly #clock: DoorClock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CallerClient>();
   /** Clients that are being opened, by the address of their callers. */
   readonly #opening = new Map<string, number>();
   readonly #endSweeps: () => void;
@@ -134,7 +134,7 @@ export class DoorClients {
     this.#isClosed = true;
   }
 
-  #add(key: string, caller: DoorCaller): Entry {
+  #add(key: string, caller: DoorCaller): CallerClient {
     if (this.#entries.size >= this.#clientsMax && !this.#closeLeastUsed()) {
       throw new HoldfastError("BUSY", "this node speaks for too many callers at the moment");
     }
@@ -148,7 +148,7 @@ export class DoorClients {
     const opened = this.#open(caller, (connected) => {
       link = connected;
     });
-    const entry = new Entry(opened, () => link?.identity, this.#clock.monotonicMs());
+    const entry = new CallerClient(opened, () => link?.identity, this.#clock.monotonicMs());
     this.#entries.set(key, entry);
     const isOver = (): void => {
       const left = (this.#opening.get(address) ?? 1) - 1;
@@ -206,7 +206,7 @@ export class DoorClients {
 
   /** Returns whether there was one that nobody uses. */
   #closeLeastUsed(): boolean {
-    let least: [string, Entry] | undefined;
+    let least: [string, CallerClient] | undefined;
     for (const pair of this.#entries) {
       const [, { users, lastUseMs }] = pair;
       if (users === 0 && (least === undefined || lastUseMs < least[1].lastUseMs)) least = pair;
@@ -216,14 +216,14 @@ export class DoorClients {
     return true;
   }
 
-  #remove(key: string, entry: Entry): void {
+  #remove(key: string, entry: CallerClient): void {
     this.#entries.delete(key);
     void entry.end();
   }
 }
 
 /** The client of one caller, open or being opened. */
-class Entry {
+class CallerClient {
   readonly opened: Promise<Client>;
   /** `undefined` until it is open. */
   client: Client | undefined;
@@ -256,10 +256,10 @@ class Entry {
 
 class Use implements BorrowedClient {
   readonly client: Client;
-  #entry: Entry | undefined;
+  #entry: CallerClient | undefined;
   readonly #clock: DoorClock;
 
-  constructor(client: Client, entry: Entry, clock: DoorClock) {
+  constructor(client: Client, entry: CallerClient, clock: DoorClock) {
     this.client = client;
     this.#entry = entry;
     this.#clock = clock;

@@ -39,9 +39,9 @@ import {
   type CredentialCounts,
   NOBODY,
   type OrderGiver,
-  type Outbox,
   type TableCounts,
   type TableEntry,
+  type TableOutbox,
   type TableSettings,
 } from "./types.js";
 import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
@@ -81,7 +81,7 @@ export class LockTable {
    * stamp, then its commands in order. Messages go to `outbox` in the order of their causes.
    * Indexes must rise and stamps must not fall; commands may contain anything.
    */
-  apply(entry: TableEntry, outbox: Outbox): void {
+  apply(entry: TableEntry, outbox: TableOutbox): void {
     const state = this.#state;
     const { index, stamp } = entry;
     assert(index > state.index, () => `entry ${index} after ${state.index}`);

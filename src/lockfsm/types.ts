@@ -45,7 +45,7 @@ export interface TableEntry {
  * implementation must not call the table. The table keeps messages as stored replies, so they must
  * not be changed.
  */
-export interface Outbox {
+export interface TableOutbox {
   /** A message for the node that the session is attached to, with the epoch of that attachment. */
   toSession(session: number, epoch: number, message: SessionMessage): void;
   /** An answer for the connection that sent this open or resume. */
@@ -53,7 +53,7 @@ export interface Outbox {
 }
 
 /** For a node that no client is connected to: messages to it need not be made. */
-export const NOBODY: Outbox = Object.freeze({ toSession: () => {}, attached: () => {} });
+export const NOBODY: TableOutbox = Object.freeze({ toSession: () => {}, attached: () => {} });
 
 /** A change in one key of a claim, for watches and the history. Times are cluster time. */
 export interface TableChange {
@@ -143,7 +143,7 @@ export interface TableSettings {
 export type IdentityLimit = "sessions" | "claims" | "bytes" | "waiters";
 
 /** A command that its identity may not give, or a wait that it may not go on with. */
-export interface RefusedCommand {
+export interface ForbiddenCommand {
   /** `undefined`: a request that waited. */
   readonly command: AttachCommand | SequencedCommand | undefined;
   /** The session that gave it; 0 without one. */
@@ -162,7 +162,7 @@ export interface RefusedCommand {
  * `apply`; it must not call the table.
  */
 export interface AccessListener {
-  onRefused(refused: RefusedCommand): void;
+  onRefused(refused: ForbiddenCommand): void;
   /** A request took these holds of others away. `wallMs` is the time of its entry. */
   onSteal(by: OrderGiver, command: AcquireCommand, holds: number, wallMs: number): void;
   /**

@@ -14,7 +14,7 @@ import {
   type ListenAddress,
   listenOn,
   pathOf,
-  type Refusal,
+  type RequestRefusal,
   refuseUpgrade,
 } from "./listen.js";
 import { HttpInputs } from "./meter/http-input.js";
@@ -33,7 +33,7 @@ const SOCKETS_MAX = 4 * SOCKETS_KEPT_MAX;
 /** How long a connection may be idle. */
 const IDLE_MS = 10_000;
 const PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
-const NOT_HERE: Refusal = {
+const NOT_HERE: RequestRefusal = {
   status: 404,
   code: "INVALID_ARGUMENT",
   text: "this port has /livez, /readyz and /metrics: no client connects here",

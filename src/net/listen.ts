@@ -6,8 +6,9 @@ import type { Server as PlainServer } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo, Server as StreamServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { type ErrorCode, HoldfastError } from "../errors/index.js";
+import { HoldfastError } from "../errors/index.js";
 import { lastAnswer } from "./problem.js";
+import type { HttpRefusal } from "./types.js";
 
 /** A server of HTTP, with TLS or without. */
 export type HttpServer = PlainServer | SecureServer;
@@ -71,17 +72,17 @@ export function formatAddress(address: ListenAddress): string {
   return `${host}:${address.port}`;
 }
 
-/** Why a request is refused before anything is done for it. */
-export interface Refusal {
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly text: string;
+/** A refusal by this port, which operators may read in the log. */
+export interface RequestRefusal extends HttpRefusal {
   /** The host or origin that was refused, which an operator may want to allow. */
   readonly stranger?: string;
 }
 
 /** Answers an upgrade request with an HTTP error, and ends the connection. */
-export function refuseUpgrade(socket: Duplex, { status, code, text: detail }: Refusal): void {
+export function refuseUpgrade(
+  socket: Duplex,
+  { status, code, text: detail }: RequestRefusal,
+): void {
   socket.on("error", () => socket.destroy());
   socket.once("finish", () => socket.destroy());
   socket.end(lastAnswer({ status, code, detail }));

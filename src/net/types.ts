@@ -372,6 +372,7 @@ export interface HttpCaller extends InProcessCaller {
   identify(identity: string | undefined): void;
 }
 
+/** Why a request is refused before anything is done for it. */
 export interface HttpRefusal {
   readonly status: number;
   readonly code: ErrorCode;

@@ -180,7 +180,7 @@ export interface PermitItem {
 export type Item = LockItem | PermitItem;
 
 /** The options of an acquire; their defaults are in `ACQUIRE_DEFAULTS`. */
-export interface AcquireOptions {
+export interface AcquireTerms {
   /** Head start in the queue, in steps of a setting (seconds by default), 0 … `PRIORITY_MAX`. */
   readonly priority: number;
   /** The hold ends this long after its grant, `MAX_HOLD_MS_MIN` … `WAIT_MS_MAX`; 0 means never. */
@@ -203,7 +203,7 @@ export interface AcquireOptions {
   readonly detect: boolean;
 }
 
-export const ACQUIRE_DEFAULTS: AcquireOptions = Object.freeze({
+export const ACQUIRE_DEFAULTS: AcquireTerms = Object.freeze({
   priority: 0,
   maxHoldMs: 0,
   minHoldMs: 0,
@@ -225,7 +225,7 @@ export const ACQUIRE_OPTION = {
   value: 5,
   steal: 6,
   detect: 7,
-} as const satisfies Readonly<Record<keyof AcquireOptions, number>>;
+} as const satisfies Readonly<Record<keyof AcquireTerms, number>>;
 
 export interface OpenCommand {
   readonly op: typeof OP.open;
@@ -273,7 +273,7 @@ export interface AcquireCommand extends SequencedHead {
   /** 0 means try. `WAIT_FOREVER` means until granted or cancelled, or until the session ends. */
   readonly waitMs: number;
   /** `undefined` means the defaults. */
-  readonly options?: AcquireOptions | undefined;
+  readonly options?: AcquireTerms | undefined;
 }
 
 /**
@@ -461,7 +461,7 @@ export interface TakeCommand extends SequencedHead {
   /** 0 means try. `WAIT_FOREVER` means until granted or cancelled, or until the session ends. */
   readonly waitMs: number;
   /** `undefined` means the defaults. `steal` is not allowed. */
-  readonly options?: AcquireOptions | undefined;
+  readonly options?: AcquireTerms | undefined;
 }
 
 /** How an extension finds the new end of a lease. On the wire the number. */

@@ -300,17 +300,17 @@ export type LeaderOperation = MembersOperation | ChangeMemberOperation | Transfe
 /** Carried out by the node that they reach. */
 export type NodeOperation = SaveSnapshotOperation | ReadSnapshotOperation | LogLevelOperation;
 export type Operation = LeaderOperation | NodeOperation;
-export type Request = Command | Query | Operation;
+export type ClientRequest = Command | Query | Operation;
 
-export function isCommand(request: Request): request is Command {
+export function isCommand(request: ClientRequest): request is Command {
   return isCommandOp(request.op);
 }
 
-export function isQuery(request: Request): request is Query {
+export function isQuery(request: ClientRequest): request is Query {
   return isQueryOp(request.op);
 }
 
-export function isOperation(request: Request): request is Operation {
+export function isOperation(request: ClientRequest): request is Operation {
   return isOperationOp(request.op);
 }
 

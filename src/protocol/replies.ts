@@ -12,7 +12,7 @@ export const MESSAGE = {
   attached: 2,
   reply: 3,
   outcome: 4,
-  pulse: 5,
+  renewed: 5,
   recalled: 6,
   ended: 7,
   answer: 8,
@@ -98,12 +98,13 @@ export interface CycleMember {
   readonly identity: string;
 }
 
-/** An item of an adopted hold. On the wire `[key, mode, permits, slots]`. */
+/** One key of a hold. On the wire `[key, mode, permits, slots]`. */
 export interface HeldItem {
   readonly key: string;
   readonly mode: ClaimMode;
   /** 0 for locks. */
   readonly permits: number;
+  /** The held slots, of 0 … limit − 1, ascending; empty for locks. */
   readonly slots: readonly number[];
 }
 
@@ -213,8 +214,8 @@ export interface Outcome {
 }
 
 /** `[5, number, stamp]`: a keepalive was applied. */
-export interface Pulse {
-  readonly kind: typeof MESSAGE.pulse;
+export interface Renewed {
+  readonly kind: typeof MESSAGE.renewed;
   readonly number: number;
   readonly stamp: number;
 }
@@ -326,7 +327,7 @@ export interface Lost {
 export type SessionMessage =
   | Reply
   | Outcome
-  | Pulse
+  | Renewed
   | Recalled
   | SessionEnded
   | Contended

@@ -40,7 +40,7 @@ import {
   hasLiveLeader,
   hastenElection,
   isAwaited,
-  type Leadership,
+  type LeaderState,
   noteLife,
   State,
 } from "./state.js";
@@ -424,7 +424,7 @@ export class Raft {
  * What a leader does at the end of every turn, in this order. Nothing here waits: what cannot be
  * done yet is looked at again in the next turn.
  */
-function leadTurn(state: State, leadership: Leadership): void {
+function leadTurn(state: State, leadership: LeaderState): void {
   if (leadership.isChangeOpen) completeMembership(state, leadership);
   replicate(state, leadership);
   if (leadership.transfer !== undefined) advanceTransfer(state, leadership);

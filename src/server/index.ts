@@ -40,6 +40,6 @@ export {
   type NodeTuning,
   type RunningNode,
 } from "./options.js";
-export type { Logger } from "./ports.js";
+export type { NodeLogger } from "./ports.js";
 export type { AuditFilter } from "./reads/audit-page.js";
 export { VERSION } from "./version.js";

@@ -3,7 +3,7 @@
  * only a program can give.
  */
 import type { NodeSettings, NodeTuning } from "../node-options/index.js";
-import type { Logger } from "./ports.js";
+import type { NodeLogger } from "./ports.js";
 
 export {
   type ClientLimits,
@@ -24,7 +24,7 @@ export interface NodeMeans {
   /** Ends a start that waits for other nodes. */
   readonly signal?: AbortSignal;
   readonly tuning?: Partial<NodeTuning>;
-  readonly log?: Logger;
+  readonly log?: NodeLogger;
 }
 
 /** A node that runs in this process. */

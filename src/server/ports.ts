@@ -27,7 +27,7 @@ export interface Memory {
 }
 
 /** Events for operators as they happen. One line each; never a secret. */
-export interface Logger {
+export interface NodeLogger {
   (level: LogLevel, event: string, fields?: Record<string, unknown>): void;
   /** Whether lines for debugging are written: look here before one is made. Absent: they are not. */
   readonly isDebugging?: boolean;

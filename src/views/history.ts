@@ -17,15 +17,15 @@ const END_WORDS: Readonly<Record<keyof typeof END_REASON, string>> = {
   unknown: "for an unknown reason",
 };
 
-/** One period, with the name of its reason; a later version may know others. */
-export interface Period extends Omit<Tenure, "reason"> {
+/** A tenure with the name of its reason; a later version may know others. */
+export interface ShownTenure extends Omit<Tenure, "reason"> {
   /** `undefined` while it is held. */
   readonly reason: string | undefined;
 }
 
 /** When it was granted comes before these; each surface writes a moment in its own way. */
-export const PERIOD_COLUMNS = {
-  who: { id: "who", title: "Held by", cell: (period) => whoPhrase(period) },
+export const TENURE_COLUMNS = {
+  who: { id: "who", title: "Held by", cell: (tenure) => whoPhrase(tenure) },
   mode: { id: "mode", title: "Mode", cell: ({ mode }) => mode },
   waited: {
     id: "waited",
@@ -36,7 +36,7 @@ export const PERIOD_COLUMNS = {
   for: { id: "for", title: "For", isNumeric: true, cell: ({ heldMs }) => formatDuration(heldMs) },
   end: { id: "end", title: "End", cell: endPhrase },
   token: { id: "token", title: "Token", isNumeric: true, cell: ({ token }) => String(token) },
-} satisfies Columns<Period>;
+} satisfies Columns<ShownTenure>;
 
 /** Why a hold ended. */
 export function endText(reason: string): string {
@@ -44,7 +44,7 @@ export function endText(reason: string): string {
 }
 
 /** "revoked by ops": who ordered it, if anybody did; the holder may still have released it in time. */
-function endPhrase({ reason, orderedBy }: Period): Phrase {
+function endPhrase({ reason, orderedBy }: ShownTenure): Phrase {
   const end = reason === undefined ? "held" : endText(reason);
   if (orderedBy === "") return [end];
   const isOrder = reason === "revoked" || reason === "stolen";
@@ -60,7 +60,7 @@ export interface HistoryEnd {
   readonly lost: readonly LostTenures[];
 }
 
-/** What stands below the periods of a key, in clauses: whether there may be others; if not, nothing. */
+/** What stands below the tenures of a key, in clauses: whether there may be others; if not, nothing. */
 export function historyEnd(end: HistoryEnd): readonly Phrase[] {
   const { key, count, isFull, isTruncated, lost } = end;
   const damages = lost.map((gap): Phrase => [damageText(gap)]);

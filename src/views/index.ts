@@ -19,7 +19,7 @@ export {
   type NodeFacts,
   type NodeWords,
 } from "./health.js";
-export { historyEnd, PERIOD_COLUMNS } from "./history.js";
+export { historyEnd, TENURE_COLUMNS } from "./history.js";
 export { LOCK_COLUMNS, type LockRow, lockRow } from "./locks.js";
 export { MEMBER_COLUMNS, majorityText } from "./members.js";
 export { nodesText } from "./node-names.js";

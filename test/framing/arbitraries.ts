@@ -148,7 +148,7 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
   ),
   fc.record({ kind: fc.constant(MESSAGE.reply), sequence: number, stamp: number, result }),
   fc.record({ kind: fc.constant(MESSAGE.outcome), sequence: number, stamp: number, result }),
-  fc.record({ kind: fc.constant(MESSAGE.pulse), number, stamp: number }),
+  fc.record({ kind: fc.constant(MESSAGE.renewed), number, stamp: number }),
   fc.record({
     kind: fc.constant(MESSAGE.recalled),
     number,

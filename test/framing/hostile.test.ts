@@ -13,7 +13,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a message that is not an array", "91 05", /^expected an array at offset 1$/],
   ["an empty message", "91 90", /^0 values where 1 belong/],
   ["a kind that is text", "91 91 a161", /^expected an unsigned integer/],
-  ["a pulse without a stamp", "91 92 05 01", /^2 values where 3 belong/],
+  ["a renewal without a stamp", "91 92 05 01", /^2 values where 3 belong/],
   ["a grant without a token", "91 94 03 01 01 01", /^1 values where 2 belong/],
   ["an upgrade without a token", "91 94 03 01 01 05", /^1 values where 2 belong/],
   ["a revoke that does not say how many", "91 94 03 01 01 06", /^1 values where 6 belong/],

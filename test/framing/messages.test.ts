@@ -207,7 +207,7 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     { ...reply, kind: MESSAGE.outcome, result: { status: ERROR_NUMBERS.LOCK_TIMEOUT } },
     "94 04 05 cd03e8 11",
   ],
-  ["a pulse", { kind: MESSAGE.pulse, number: 7, stamp: 8 }, "93 05 07 08"],
+  ["a renewal", { kind: MESSAGE.renewed, number: 7, stamp: 8 }, "93 05 07 08"],
   [
     "what is recalled",
     {

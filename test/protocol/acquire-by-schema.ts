@@ -2,14 +2,14 @@
  * The declaration of an acquire with items and options that are read and written by what the schema
  * says of their values: what the hand-written reading and writing of them is held against.
  */
-import { items, type Kind, options } from "../../src/protocol/codec/kinds.js";
+import { type FieldKind, items, options } from "../../src/protocol/codec/kinds.js";
 import type { RequestReader } from "../../src/protocol/codec/request-reader.js";
 import { ITEM_KINDS, OPTION_KINDS, type RequestSchema } from "../../src/protocol/codec/schema.js";
 import { schemaOf } from "../../src/protocol/codec/schema-codec.js";
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,
-  type AcquireOptions,
+  type AcquireTerms,
   CLAIM_MODES,
   ITEMS_MAX,
   type Item,
@@ -72,7 +72,7 @@ const bySchema = {
   },
   options: {
     ...options,
-    read(reader: RequestReader): AcquireOptions | undefined {
+    read(reader: RequestReader): AcquireTerms | undefined {
       const all: Record<string, unknown> = { ...ACQUIRE_DEFAULTS };
       const count = reader.mapHeader();
       let number = -1;
@@ -88,9 +88,9 @@ const bySchema = {
         if (value === option.default) reader.refuse(`${option.name} is given its default`);
         all[option.name] = value;
       }
-      return count === 0 ? undefined : (all as unknown as AcquireOptions);
+      return count === 0 ? undefined : (all as unknown as AcquireTerms);
     },
-    write(writer: Writer, all: AcquireOptions | undefined): void {
+    write(writer: Writer, all: AcquireTerms | undefined): void {
       const said = OPTIONS.filter(
         (option) => (all ?? ACQUIRE_DEFAULTS)[option.name] !== option.default,
       );
@@ -104,13 +104,13 @@ const bySchema = {
 };
 
 interface Option {
-  readonly name: keyof AcquireOptions;
+  readonly name: keyof AcquireTerms;
   readonly number: number;
-  readonly kind: Kind<unknown>;
+  readonly kind: FieldKind<unknown>;
   readonly default: unknown;
 }
 const OPTIONS = Object.entries(OPTION_KINDS).map(([option, { kind }]): Option => {
-  const name = option as keyof AcquireOptions;
+  const name = option as keyof AcquireTerms;
   return { name, number: ACQUIRE_OPTION[name], kind, default: ACQUIRE_DEFAULTS[name] };
 });
 
@@ -119,6 +119,6 @@ export const ACQUIRE_BY_SCHEMA: RequestSchema = {
   ...declared,
   fields: declared.fields.map((field) => {
     if (field.name !== "items" && field.name !== "options") return field;
-    return { ...field, ...(bySchema[field.name] as Kind<unknown>) };
+    return { ...field, ...(bySchema[field.name] as FieldKind<unknown>) };
   }),
 };

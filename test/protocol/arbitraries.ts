@@ -3,7 +3,7 @@
  * the edge of every width, names in any script. Only items are put together by hand.
  */
 import fc from "fast-check";
-import type { Form, Kind } from "../../src/protocol/codec/kinds.js";
+import type { FieldKind, Form } from "../../src/protocol/codec/kinds.js";
 import {
   type RequestSchema as Declared,
   ITEM_KINDS,
@@ -12,7 +12,8 @@ import {
 } from "../../src/protocol/codec/schema.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
+  type ClientRequest,
   type Command,
   type Item,
   isCommandOp,
@@ -26,7 +27,6 @@ import {
   type Operation,
   PERMITS_MAX,
   type Query,
-  type Request,
 } from "../../src/protocol/index.js";
 
 /** The last number of each width, and the first of the next. */
@@ -129,7 +129,7 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
   }
 }
 
-const valueOfKind = <T>({ form }: Kind<T>, sort: Sort): fc.Arbitrary<T> =>
+const valueOfKind = <T>({ form }: FieldKind<T>, sort: Sort): fc.Arbitrary<T> =>
   valueIn(form, sort) as fc.Arbitrary<T>;
 
 /** One key as a rule; too many, or one twice, where any are wanted. */
@@ -173,7 +173,7 @@ const areAllowed = (items: readonly Item[]): boolean =>
   items.every((item) => item.mode !== "permits" || item.permits <= (item.limit ?? LIMIT_MAX));
 
 /** `undefined` where all have their defaults, as they are read. */
-const anyOptions = (sort: Sort): fc.Arbitrary<AcquireOptions | undefined> =>
+const anyOptions = (sort: Sort): fc.Arbitrary<AcquireTerms | undefined> =>
   fc
     .record(
       Object.fromEntries(
@@ -183,7 +183,7 @@ const anyOptions = (sort: Sort): fc.Arbitrary<AcquireOptions | undefined> =>
     )
     .map((some) => {
       const options = { ...ACQUIRE_DEFAULTS, ...some };
-      const names = Object.keys(ACQUIRE_DEFAULTS) as (keyof AcquireOptions)[];
+      const names = Object.keys(ACQUIRE_DEFAULTS) as (keyof AcquireTerms)[];
       const isDefault = names.every((name) => options[name] === ACQUIRE_DEFAULTS[name]);
       return isDefault ? undefined : options;
     });
@@ -192,7 +192,7 @@ const anyOptions = (sort: Sort): fc.Arbitrary<AcquireOptions | undefined> =>
 export function requestsOf(
   { op, fields }: Declared,
   sort: Sort = "allowed",
-): fc.Arbitrary<Request> {
+): fc.Arbitrary<ClientRequest> {
   const record = (ofRuled: boolean, near: readonly number[]) =>
     fc.record(
       Object.fromEntries(
@@ -210,11 +210,11 @@ export function requestsOf(
   });
   const allowed = (request: Record<string, unknown>): boolean =>
     fields.every(({ name, rule }) => rule?.(request[name], request) === undefined);
-  return (sort === "any" ? all : all.filter(allowed)) as unknown as fc.Arbitrary<Request>;
+  return (sort === "any" ? all : all.filter(allowed)) as unknown as fc.Arbitrary<ClientRequest>;
 }
 
 /** Requests of some operations, more acquires than others. */
-const requestsWith = (isWanted: (op: number) => boolean): fc.Arbitrary<Request> =>
+const requestsWith = (isWanted: (op: number) => boolean): fc.Arbitrary<ClientRequest> =>
   fc.oneof(
     ...REQUEST_SCHEMAS.filter(({ op }) => isWanted(op)).map((operation) => {
       return { weight: operation.op === OP.acquire ? 4 : 1, arbitrary: requestsOf(operation) };

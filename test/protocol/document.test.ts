@@ -34,7 +34,7 @@ const attached: protocol.ServerMessage = {
   ...{ epoch: 1, highestSequence: 0, stamp: 120_000, ttlMs: 15_000, index: 321 },
 };
 const open = { op: OP.open, nonce, attempt: 1, ttlMs: 15_000, name: "billing-7", metadata: "" };
-const acquire: protocol.Request = {
+const acquire: protocol.ClientRequest = {
   ...{ op: OP.acquire, sequence: 1, mark: 1, acknowledged: [], owner: 1, waitMs: 5_000 },
   items: [{ key: "orders/1001", mode: "exclusive" }],
 };
@@ -42,10 +42,10 @@ const reply = { kind: MESSAGE.reply, sequence: 1, stamp: 120_060 };
 const granted = { ...reply, result: { status: STATUS.granted, token } };
 const keepalive = { op: OP.keepalive, number: 1, mark: 2, acknowledged: [] };
 const end = { op: OP.end, sequence: 2, mark: 2, acknowledged: [], target: 1 };
-const pulse = { kind: MESSAGE.pulse, number: 1, stamp: 122_072 };
+const renewed = { kind: MESSAGE.renewed, number: 1, stamp: 122_072 };
 const released = { ...reply, sequence: 2, stamp: 122_072, result: { status: STATUS.released } };
 
-const poolAcquire: protocol.Request = {
+const poolAcquire: protocol.ClientRequest = {
   ...{ op: OP.acquire, sequence: 3, mark: 3, acknowledged: [], owner: 1 },
   ...{ waitMs: protocol.WAIT_FOREVER },
   items: [{ key: "pool", mode: "permits", permits: 2, limit: 5 }],
@@ -58,7 +58,7 @@ const poolGranted: protocol.ServerMessage = {
 const contended: protocol.ServerMessage = { kind: MESSAGE.contended, sequence: 3 };
 
 type Said =
-  | { readonly client: readonly protocol.Request[] }
+  | { readonly client: readonly protocol.ClientRequest[] }
   | { readonly node: readonly protocol.ServerMessage[] };
 const EXAMPLE: readonly Said[] = [
   { node: [hello] },
@@ -67,7 +67,7 @@ const EXAMPLE: readonly Said[] = [
   { client: [acquire] },
   { node: [granted] },
   { client: [keepalive, end] },
-  { node: [pulse, released] },
+  { node: [renewed, released] },
   { client: [poolAcquire] },
   { node: [poolGranted] },
   { node: [contended] },

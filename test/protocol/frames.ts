@@ -1,16 +1,16 @@
 /** What the tests of this room do with frames and bytes. */
 import { forEachRecord } from "../../src/protocol/batch.js";
 import {
+  type ClientRequest,
   decodeFrame,
   encodeCommand,
-  type Request,
   Writer,
   writeRequest,
 } from "../../src/protocol/index.js";
 
 /** What a sink received, in order. */
 export type Told =
-  | { readonly request: Request; readonly bytes: Uint8Array }
+  | { readonly request: ClientRequest; readonly bytes: Uint8Array }
   | { readonly op: number; readonly id: number; readonly reason: string };
 
 /** Reads a frame and returns what its sink received; throws what `decodeFrame` throws. */
@@ -23,7 +23,7 @@ export function read(frame: Uint8Array): Told[] {
   return told;
 }
 
-export function frameOf(requests: readonly Request[]): Uint8Array {
+export function frameOf(requests: readonly ClientRequest[]): Uint8Array {
   const writer = new Writer();
   writer.beginFrame();
   for (const request of requests) writeRequest(writer, request);
@@ -42,7 +42,7 @@ export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("h
 export const bytes = (digits: string): Uint8Array =>
   Uint8Array.from(Buffer.from(digits.replaceAll(/\s/g, ""), "hex"));
 
-export const encodeRequest = (request: Request): Uint8Array => {
+export const encodeRequest = (request: ClientRequest): Uint8Array => {
   if (request.op < 64) return encodeCommand(request as Parameters<typeof encodeCommand>[0]);
   return frameOf([request]).slice(1);
 };

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import {
   ACQUIRE_DEFAULTS,
+  type ClientRequest,
   decodeCommand,
   decodeOperation,
   isAttachCommand,
@@ -9,7 +10,6 @@ import {
   isOperation,
   isQuery,
   OP,
-  type Request,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 import { bytes, encodeRequest, hex, read, wrap } from "./frames.js";
@@ -17,7 +17,7 @@ import { bytes, encodeRequest, hex, read, wrap } from "./frames.js";
 const nonce = "000102030405060708090a0b0c0d0e0f";
 const head = { sequence: 5, mark: 3, acknowledged: [2, 4] };
 
-const GOLDEN: readonly (readonly [string, Request, string])[] = [
+const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "open",
     { op: OP.open, nonce, attempt: 1, ttlMs: 15_000, name: "büro", metadata: "" },

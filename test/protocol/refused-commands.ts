@@ -5,8 +5,9 @@
 import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   ATTEMPT_MAX,
+  type ClientRequest,
   GRACE_MS_MAX,
   IDENTITY_NAME_BYTES_MAX,
   ITEMS_MAX,
@@ -19,7 +20,6 @@ import {
   PERMITS_MAX,
   PRIORITY_MAX,
   REASON_BYTES_MAX,
-  type Request,
   SETTING_NAME_BYTES_MAX,
   TOKEN_MIN,
   VALUE_BYTES_MAX,
@@ -48,7 +48,7 @@ const grant = {
 const keys = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${i}`, mode: "shared" as const }));
 
-const withOptions = (options: Partial<AcquireOptions>) => ({
+const withOptions = (options: Partial<AcquireTerms>) => ({
   ...{ ...acquire, options: { ...ACQUIRE_DEFAULTS, ...options } },
 });
 const permits = (count: number, limit?: number, key = "s") => ({
@@ -83,7 +83,7 @@ const giveBack = {
 const exclusive = [{ key: "k", mode: "exclusive" as const }];
 const keyNames = (count: number) => keys(count).map(({ key }) => key);
 
-type Refused = readonly [Request, string, Request];
+type Refused = readonly [ClientRequest, string, ClientRequest];
 export const REFUSED_COMMANDS: readonly Refused[] = [
   [{ ...open, attempt: 0 }, "attempt 0 not in 1..4294967295", { ...open, attempt: 1 }],
   [
@@ -277,11 +277,13 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     "name exceeds 64 bytes",
     { ...setting, name: "n".repeat(SETTING_NAME_BYTES_MAX) },
   ],
-  ...[" a", "", "-a", "\u00e4", "a\n"].map((name): readonly [Request, string, Request] => [
-    { ...identity, name },
-    "an identity's name is made of letters, digits and ._-@/+: and begins with one of the former",
-    { ...identity, name: "0._-@/+:Zz" },
-  ]),
+  ...[" a", "", "-a", "\u00e4", "a\n"].map(
+    (name): readonly [ClientRequest, string, ClientRequest] => [
+      { ...identity, name },
+      "an identity's name is made of letters, digits and ._-@/+: and begins with one of the former",
+      { ...identity, name: "0._-@/+:Zz" },
+    ],
+  ),
   [
     { ...identity, name: "n".repeat(IDENTITY_NAME_BYTES_MAX + 1) },
     "name exceeds 128 bytes",

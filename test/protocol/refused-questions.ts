@@ -6,13 +6,13 @@ import {
   ACCESS_TOKEN_BYTES_MAX,
   AUDIT_PAGE_MAX,
   CHUNK_MAX,
+  type ClientRequest,
   HISTORY_PAGE_MAX,
   LOG_LEVEL_MS_MAX,
   NODE_ID_MAX,
   OP,
   QUERY_PAGE_MAX,
   REVISION_NUMBER_MAX,
-  type Request,
   WAIT_GRAPH_EDGES_MAX,
   WALL_MS_MAX,
 } from "../../src/protocol/index.js";
@@ -35,7 +35,7 @@ const history = { op: OP.history, id: 5, key: "k", limit: 1 };
 const sessions = { op: OP.sessions, id: 5, after: 0, limit: 1 };
 const watch = { op: OP.watch, id: 5, key: "k", isPrefix: false, after: undefined };
 
-export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[] = [
+export const REFUSED_QUESTIONS: readonly (readonly [ClientRequest, string, ClientRequest])[] = [
   [{ op: OP.inspect, id: 5, key: "" }, "key is empty", { op: OP.inspect, id: 5, key: "k" }],
   [{ ...query, limit: 0 }, "limit 0 not in 1..200", query],
   [{ ...query, limit: 201 }, "limit 201 not in 1..200", { ...query, limit: 200 }],

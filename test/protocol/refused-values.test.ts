@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   ACKNOWLEDGED_MAX,
+  type ClientRequest,
   type Command,
   decodeCommand,
   decodeOperation,
   OP,
   RECALL_MAX,
-  type Request,
 } from "../../src/protocol/index.js";
 import { anyQuery } from "./arbitraries.js";
 import { bytes, encodeRequest, read, wrap } from "./frames.js";
@@ -61,7 +61,7 @@ function acquireOf(item: string): string {
   return `98 04 05 03 90 01 91 ${item} 00 80`;
 }
 
-const idOf = (request: Request): number => {
+const idOf = (request: ClientRequest): number => {
   if ("attempt" in request) return request.attempt;
   if ("id" in request) return request.id;
   return "sequence" in request ? request.sequence : request.number;

@@ -6,6 +6,7 @@ import {
   ACQUIRE_DEFAULTS,
   ATTEMPT_MAX,
   CLIENT_FRAME_BYTES_MAX,
+  type ClientRequest,
   decodeCommand,
   decodeOperation,
   encodeCommand,
@@ -25,7 +26,6 @@ import {
   REASON_BYTES_MAX,
   RECALL_MAX,
   REQUEST_BYTES_MAX,
-  type Request,
   SECRET_BYTES,
   SEQUENCE_MAX,
   SESSION_NAME_BYTES_MAX,
@@ -99,7 +99,7 @@ describe("a request", () => {
       detect: false,
     };
     const force = { graceMs: 300, now: false, reason: "é" };
-    const requests: Request[] = [
+    const requests: ClientRequest[] = [
       { op: OP.acquire, ...head, owner, items, waitMs: 9, options },
       {
         ...{ op: OP.acquire, ...head, owner, waitMs: WAIT_FOREVER },
@@ -207,7 +207,7 @@ describe("the largest requests", () => {
   const force = { graceMs: GRACE_MS_MAX, now: true, reason: "r".repeat(REASON_BYTES_MAX) };
   const [key = ""] = keys;
   const target = SEQUENCE_MAX - 1;
-  const LARGEST: readonly Request[] = [
+  const LARGEST: readonly ClientRequest[] = [
     {
       ...acquire,
       items: keys.map((name) => {
@@ -261,9 +261,9 @@ describe("the largest requests", () => {
   });
 
   test("fill a client's frame one behind the other", () => {
-    const [largest] = LARGEST as [Request];
+    const [largest] = LARGEST as [ClientRequest];
     const count = Math.floor(CLIENT_FRAME_BYTES_MAX / (encodeRequest(largest).length + 1));
-    const frame = frameOf(new Array<Request>(count).fill(largest));
+    const frame = frameOf(new Array<ClientRequest>(count).fill(largest));
     expect(frame.length).toBeLessThanOrEqual(CLIENT_FRAME_BYTES_MAX);
     expect(read(frame)).toHaveLength(count);
   });

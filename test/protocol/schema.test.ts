@@ -8,7 +8,13 @@ import { readOp, readRequest } from "../../src/protocol/codec/decode-request.js"
 import { RequestReader } from "../../src/protocol/codec/request-reader.js";
 import { REQUEST_SCHEMAS, type RequestSchema } from "../../src/protocol/codec/schema.js";
 import { readFields, schemaOf, writeFields } from "../../src/protocol/codec/schema-codec.js";
-import { OP, ProtocolError, type Request, Writer, writeRequest } from "../../src/protocol/index.js";
+import {
+  type ClientRequest,
+  OP,
+  ProtocolError,
+  Writer,
+  writeRequest,
+} from "../../src/protocol/index.js";
 import { ACQUIRE_BY_SCHEMA } from "./acquire-by-schema.js";
 import { requestsOf } from "./arbitraries.js";
 import { bytes, hex } from "./frames.js";
@@ -23,7 +29,7 @@ const BY_HAND: readonly RequestSchema[] = [
 const declarationOf = (op: number): RequestSchema =>
   BY_HAND.find((operation) => operation.op === op) ?? schemaOf(op);
 
-const readBySchema = (reader: RequestReader): Request =>
+const readBySchema = (reader: RequestReader): ClientRequest =>
   readFields(reader, declarationOf(readOp(reader)));
 
 function written(write: (writer: Writer) => void): Uint8Array {
@@ -31,13 +37,13 @@ function written(write: (writer: Writer) => void): Uint8Array {
   write(writer);
   return writer.take();
 }
-const writtenByHand = (request: Request): Uint8Array =>
+const writtenByHand = (request: ClientRequest): Uint8Array =>
   written((writer) => writeRequest(writer, request));
-const writtenBySchema = (request: Request): Uint8Array =>
+const writtenBySchema = (request: ClientRequest): Uint8Array =>
   written((writer) => writeFields(writer, declarationOf(request.op), request));
 
 /** What came of reading: the request or the reason why it is not allowed, or what broke it off. */
-function outcome(encoded: Uint8Array, read: (reader: RequestReader) => Request): unknown {
+function outcome(encoded: Uint8Array, read: (reader: RequestReader) => ClientRequest): unknown {
   const reader = new RequestReader(encoded);
   try {
     const request = read(reader);
@@ -106,7 +112,7 @@ describe.each(BY_HAND)("what is written by hand of $name", (operation) => {
   });
 
   test("has as many values as the schema says, and no other number", () => {
-    const request = fc.sample(requestsOf(operation), 1)[0] as Request;
+    const request = fc.sample(requestsOf(operation), 1)[0] as ClientRequest;
     const encoded = writtenByHand(request);
     expect(encoded[0]).toBe(0x90 | operation.arity);
     for (let arity = 0; arity < 16; arity++) {
@@ -173,7 +179,7 @@ describe("every operation", () => {
 
   test("is written in as many values as it is declared to have", () => {
     for (const operation of REQUEST_SCHEMAS) {
-      const [request] = fc.sample(requestsOf(operation), 1) as [Request];
+      const [request] = fc.sample(requestsOf(operation), 1) as [ClientRequest];
       const reader = new RequestReader(writtenByHand(request));
       const count = reader.arrayHeader();
       for (let i = 0; i < count; i++) reader.skip(1);

@@ -85,8 +85,8 @@ describe("etcd #15247: a leader that hung on its disk takes leases away when it 
     await holder.untilReply(holder.acquire("a", 0));
     for (const node of world.nodes) node.pause(30_000);
     await world.run(30_000);
-    const pulse = holder.keepalive();
-    await world.until("the renewal", () => holder.pulse(pulse) !== undefined);
+    const keepalive = holder.keepalive();
+    await world.until("the renewal", () => holder.renewed(keepalive) !== undefined);
     expect(leader.table.counts().holds).toBe(1);
   });
 });

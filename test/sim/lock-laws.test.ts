@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   type AttachCommand,
   type Attached,
   attachKeyOf,
@@ -102,7 +102,7 @@ class Words {
     session: number,
     items: readonly Item[],
     result: Result,
-    options: Partial<AcquireOptions> = {},
+    options: Partial<AcquireTerms> = {},
   ): number {
     return this.ask(session, acquireOf(session, items, options), result);
   }
@@ -197,11 +197,7 @@ type Wish = Readonly<Record<string, unknown>> & { readonly op: number };
 const commandOf = (sequence: number, wish: Wish): SequencedCommand => {
   return { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
 };
-const acquireOf = (
-  owner: number,
-  items: readonly Item[],
-  options: Partial<AcquireOptions>,
-): Wish => {
+const acquireOf = (owner: number, items: readonly Item[], options: Partial<AcquireTerms>): Wish => {
   const how = { waitMs: -1, options: { ...ACQUIRE_DEFAULTS, ...options } };
   return { op: OP.acquire, owner, items, ...how };
 };

@@ -1,8 +1,8 @@
 /** Who held a lock before, and how holds end. */
 import { expect, test } from "vitest";
-import { historyEnd, PERIOD_COLUMNS, phraseText } from "../../src/views/index.js";
+import { historyEnd, phraseText, TENURE_COLUMNS } from "../../src/views/index.js";
 
-const PERIOD = {
+const TENURE = {
   key: "k",
   mode: "exclusive",
   token: 7,
@@ -19,12 +19,12 @@ const PERIOD = {
 } as const;
 
 function end(reason: string | undefined, orderedBy = ""): string {
-  return phraseText(PERIOD_COLUMNS.end.cell({ ...PERIOD, reason, orderedBy }));
+  return phraseText(TENURE_COLUMNS.end.cell({ ...TENURE, reason, orderedBy }));
 }
 
 test("a period says whose it was, how long it waited and lasted, and how it ended", () => {
-  const cells = Object.values(PERIOD_COLUMNS).map(({ cell }) =>
-    phraseText(cell({ ...PERIOD, reason: "expired" })),
+  const cells = Object.values(TENURE_COLUMNS).map(({ cell }) =>
+    phraseText(cell({ ...TENURE, reason: "expired" })),
   );
   expect(cells).toEqual(["w1", "exclusive", "120ms", "1m 05s", "its lease ran out", "7"]);
 });

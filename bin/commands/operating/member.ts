@@ -26,7 +26,7 @@ import {
 import { addEither } from "../../config/flags.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
-import { Progress } from "../../output/progress.js";
+import { ProgressLine } from "../../output/progress-line.js";
 import { note, print, printJson } from "../../output/terminal.js";
 import { formatHostPort, parseMemberAddress, parseNodeId } from "../../text/addresses.js";
 import {
@@ -239,7 +239,7 @@ function printPromotion(id: number): void {
 }
 
 async function promote(admin: Admin, id: number, waitMs: number): Promise<void> {
-  const progress = new Progress();
+  const progress = new ProgressLine();
   try {
     await promoteWhenCaughtUp(admin, id, waitMs, (text) => progress.show(text));
   } finally {

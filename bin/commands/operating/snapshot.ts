@@ -25,7 +25,7 @@ import { Failure, systemCodeOf } from "../../exit/failure.js";
 import { directoryFailure } from "../../exit/start-failure.js";
 import { RESTORE_OPTIONS } from "../../options/option-table.js";
 import { fileFailure } from "../../output/new-file.js";
-import { Progress } from "../../output/progress.js";
+import { ProgressLine } from "../../output/progress-line.js";
 import { demandTarget, openTarget, STANDARD_STREAM } from "../../output/snapshot-output.js";
 import { note, print, printJson } from "../../output/terminal.js";
 import { untilStopped } from "../../run/until-stopped.js";
@@ -241,7 +241,7 @@ async function saveFrom(
   for (let attempt = 1; ; attempt += 1) {
     // Before a node makes a snapshot.
     const target = await openTarget(file, replaces);
-    const progress = new Progress();
+    const progress = new ProgressLine();
     try {
       show(progress, "waiting for a snapshot");
       const snapshot = await ask();
@@ -268,7 +268,7 @@ async function saveFrom(
 }
 
 /** A log does not need progress. */
-function show(progress: Progress, text: string): void {
+function show(progress: ProgressLine, text: string): void {
   if (process.stderr.isTTY) progress.show(text);
 }
 

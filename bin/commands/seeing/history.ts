@@ -8,7 +8,7 @@ import { historyEnd, phraseText } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
-import { periodColumns } from "../../views/history-view.js";
+import { tenureColumns } from "../../views/history-view.js";
 import { viewLines } from "../../views/view-table.js";
 
 const LIMIT_MAX = 1_000;
@@ -42,7 +42,7 @@ export function defineHistory(command: Command): void {
       printJson({ key, tenures: tenures.map(document), isTruncated, lost });
     } else {
       if (tenures.length > 0)
-        for (const line of viewLines(periodColumns(Date.now()), tenures)) print(line);
+        for (const line of viewLines(tenureColumns(Date.now()), tenures)) print(line);
       const isFull = tenures.length === limit;
       const end = historyEnd({ key, count: tenures.length, isFull, isTruncated, lost });
       const more = isTruncated && isFull ? ": a larger --limit may show more" : "";

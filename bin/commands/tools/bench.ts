@@ -19,7 +19,7 @@ import {
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
-import { Progress } from "../../output/progress.js";
+import { ProgressLine } from "../../output/progress-line.js";
 import { print, printJson } from "../../output/terminal.js";
 import { untilStopped } from "../../run/until-stopped.js";
 import { formatDuration } from "../../text/durations.js";
@@ -149,7 +149,7 @@ function exitCodeOf({ isWhole, cycles, failures }: LoadResult): number {
 /** Only on a terminal: a log needs only the result. Returns a function that ends it. */
 function showProgress(load: LockLoad, wholeMs: number): () => void {
   if (!process.stderr.isTTY) return () => undefined;
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const startedAtMs = performance.now();
   const timer = setInterval(() => {
     const passedMs = Math.floor((performance.now() - startedAtMs) / 1_000) * 1_000;

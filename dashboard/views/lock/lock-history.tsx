@@ -1,6 +1,6 @@
 /**
  * Who held a lock before: bars of holders over time, how long holds and waits took, and a table of
- * the periods with their tokens. It is what the answering node remembers, and says when that is not
+ * the tenures with their tokens. It is what the answering node remembers, and says when that is not
  * all.
  */
 import { useEffect } from "preact/hooks";
@@ -8,9 +8,9 @@ import type { History, Tenure } from "../../../src/index.js";
 import {
   formatDuration,
   historyEnd,
-  PERIOD_COLUMNS,
   phraseText,
   sentence,
+  TENURE_COLUMNS,
   whoPhrase,
 } from "../../../src/views/index.js";
 import { usePolled } from "../../connection/polled.js";
@@ -73,7 +73,7 @@ function Known({ name, history }: { readonly name: string; readonly history: His
               times={tenures.map(({ waitedMs }) => waitedMs)}
             />
           </div>
-          <Periods tenures={tenures} />
+          <TenureTable tenures={tenures} />
         </>
       )}
       {end.map((clause, at) => (
@@ -183,8 +183,8 @@ function Times({ title, noun, times }: TimesProps) {
   );
 }
 
-function Periods({ tenures }: { readonly tenures: readonly Tenure[] }) {
-  const { who, ...others } = PERIOD_COLUMNS;
+function TenureTable({ tenures }: { readonly tenures: readonly Tenure[] }) {
+  const { who, ...others } = TENURE_COLUMNS;
   const columns: readonly Column<Tenure>[] = [
     {
       id: "granted",

@@ -9,7 +9,7 @@ const LANES_MAX = 8;
 /** No bar is thinner than this part of the whole: the shortest hold stays visible. */
 const WIDTH_MIN = 0.004;
 
-export type HeldPeriod = Pick<
+export type HeldTenure = Pick<
   Tenure,
   | "session"
   | "sessionName"
@@ -23,14 +23,14 @@ export type HeldPeriod = Pick<
 >;
 
 export interface TenureBar {
-  readonly tenure: HeldPeriod;
+  readonly tenure: HeldTenure;
   readonly from: number;
   readonly width: number;
 }
 
 export interface Lane {
   /** One of its holder's; `undefined` for the lane that others share. */
-  readonly holder: HeldPeriod | undefined;
+  readonly holder: HeldTenure | undefined;
   readonly bars: readonly TenureBar[];
 }
 
@@ -42,20 +42,20 @@ export interface TenureBars {
 }
 
 /** `tenures`: newest first, as `history` gives them. `nowWallMs`: the end of what is held. */
-export function tenureBars(tenures: readonly HeldPeriod[], nowWallMs: number): TenureBars {
+export function tenureBars(tenures: readonly HeldTenure[], nowWallMs: number): TenureBars {
   const begins = tenures.map(({ grantedWallMs }) => grantedWallMs);
   const ends = tenures.map((tenure) => endOf(tenure, nowWallMs));
   const beginWallMs = Math.min(nowWallMs, ...begins);
   const endWallMs = Math.max(beginWallMs + 1, ...ends);
   const wholeMs = endWallMs - beginWallMs;
-  const byHolder = new Map<number, HeldPeriod[]>();
+  const byHolder = new Map<number, HeldTenure[]>();
   for (const tenure of tenures) {
     const known = byHolder.get(tenure.session);
     if (known === undefined) byHolder.set(tenure.session, [tenure]);
     else known.push(tenure);
   }
-  const barsOf = (periods: readonly HeldPeriod[]): readonly TenureBar[] =>
-    periods.map((tenure) => {
+  const barsOf = (tenuresOfOne: readonly HeldTenure[]): readonly TenureBar[] =>
+    tenuresOfOne.map((tenure) => {
       const width = Math.max(
         WIDTH_MIN,
         (endOf(tenure, nowWallMs) - tenure.grantedWallMs) / wholeMs,
@@ -66,13 +66,13 @@ export function tenureBars(tenures: readonly HeldPeriod[], nowWallMs: number): T
   const holders = [...byHolder.values()];
   const lanes = holders
     .slice(0, LANES_MAX)
-    .map((periods): Lane => ({ holder: periods[0], bars: barsOf(periods) }));
+    .map((tenuresOfOne): Lane => ({ holder: tenuresOfOne[0], bars: barsOf(tenuresOfOne) }));
   const others = holders.slice(LANES_MAX).flat();
   if (others.length > 0) lanes.push({ holder: undefined, bars: barsOf(others) });
   return { lanes, beginWallMs, endWallMs };
 }
 
 /** Cluster time stands still without a leader, so a hold that lasts ends now by the wall. */
-function endOf({ reason, grantedWallMs, heldMs }: HeldPeriod, nowWallMs: number): number {
+function endOf({ reason, grantedWallMs, heldMs }: HeldTenure, nowWallMs: number): number {
   return reason === undefined ? Math.max(nowWallMs, grantedWallMs) : grantedWallMs + heldMs;
 }

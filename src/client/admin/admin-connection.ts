@@ -29,7 +29,7 @@ import { Connection, type Objection } from "../transport/connection.js";
 import { Endpoints, isLocal } from "../transport/endpoints.js";
 import { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
-import { Operations, type Wish } from "./operations.js";
+import { OperatorRequests, type Wish } from "./operator-requests.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 /**
@@ -52,7 +52,7 @@ export class AdminConnection {
   readonly #endpoints: Endpoints;
   readonly #connection: Connection;
   readonly #frame: FrameWriter;
-  readonly #operations: Operations;
+  readonly #requests: OperatorRequests;
   readonly #watches: Watches;
   #clusterId = "";
   #opening: Opening | undefined;
@@ -68,11 +68,11 @@ export class AdminConnection {
   constructor(platform: Platform, settings: AdminSettings) {
     this.#platform = platform;
     this.#settings = settings;
-    this.#operations = new Operations(platform, () => this.#settleTurn());
+    this.#requests = new OperatorRequests(platform, () => this.#settleTurn());
     this.#watches = new Watches({
       random: platform.random,
       now: () => platform.monotonicMs(),
-      nextId: () => this.#operations.nextId(),
+      nextId: () => this.#requests.nextId(),
       onChange: () => {
         this.#write();
         this.#settleTurn();
@@ -127,7 +127,7 @@ export class AdminConnection {
   /** Resolves to the leader's answer. Rejects with its refusal, or when no answer comes in time. */
   ask(wish: Wish, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#begin(signal, (nowMs) => {
-      return this.#operations.ask(wish, nowMs, this.#settings.timeoutMs, signal);
+      return this.#requests.ask(wish, nowMs, this.#settings.timeoutMs, signal);
     });
   }
 
@@ -136,7 +136,7 @@ export class AdminConnection {
     const { readOnly, timeoutMs } = this.#settings;
     const texts = { ...wish.texts, FORBIDDEN: "this connection may only read" };
     const told = readOnly ? { ...wish, texts } : wish;
-    return this.#begin(wish.signal, (nowMs) => this.#operations.command(told, nowMs, timeoutMs));
+    return this.#begin(wish.signal, (nowMs) => this.#requests.command(told, nowMs, timeoutMs));
   }
 
   /** Changes from now on, or after a revision, whatever node this is connected to. */
@@ -200,7 +200,7 @@ export class AdminConnection {
     if (!this.#connection.isReady) return;
     const nowMs = this.#platform.monotonicMs();
     this.#watches.write(this.#frame, nowMs);
-    this.#operations.write(this.#frame, nowMs);
+    this.#requests.write(this.#frame, nowMs);
   }
 
   /** Orders are meant for the cluster that was found first, and for no other. */
@@ -230,10 +230,10 @@ export class AdminConnection {
         this.#watches.onChanges(message, this.#platform.monotonicMs());
         this.#connection.served();
       } else if (message.kind === MESSAGE.reply) {
-        this.#operations.onReply(message);
+        this.#requests.onReply(message);
         this.#connection.served();
       } else if (message.kind === MESSAGE.refused) {
-        this.#operations.onRefused(message, this.#platform.monotonicMs());
+        this.#requests.onRefused(message, this.#platform.monotonicMs());
         this.#connection.served();
       } else if (message.kind === MESSAGE.leader) {
         this.#endpoints.learn(message.endpoints, message.leaderId);
@@ -255,14 +255,14 @@ export class AdminConnection {
       return;
     }
     const isAlone = hasOneNode(this.#settings);
-    const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs(), isAlone);
+    const verdict = this.#requests.onAnswer(answer, this.#platform.monotonicMs(), isAlone);
     if (verdict.isServed) this.#connection.served();
     else if (isAlone) this.#connection.servesNot(verdict.why);
     else this.#move(verdict.why);
   }
 
   #onLost(): void {
-    this.#operations.restart();
+    this.#requests.restart();
     this.#watches.restart(this.#platform.monotonicMs());
     if (!this.#isMoving) this.#settings.onLost?.();
   }
@@ -278,7 +278,7 @@ export class AdminConnection {
     this.#isActive = false;
     this.#opening?.reject(error);
     this.#opening = undefined;
-    this.#operations.rejectAll(error);
+    this.#requests.rejectAll(error);
     this.#watches.endAll(error);
   }
 
@@ -286,7 +286,7 @@ export class AdminConnection {
     const nowMs = this.#platform.monotonicMs();
     this.#connection.onAlarm(nowMs);
     const { lastFailure, noLeader } = this.#connection;
-    this.#operations.onAlarm(nowMs, lastFailure, noLeader);
+    this.#requests.onAlarm(nowMs, lastFailure, noLeader);
     if (nowMs >= this.#moveMs) this.#move("no answer in time");
     this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
@@ -300,7 +300,7 @@ export class AdminConnection {
   /** When this node is left because a request sent to it has no answer. */
   get #moveMs(): number {
     const patienceMs = this.#settings.timeoutMs * PATIENCE_PER_TIMEOUT;
-    return this.#operations.oldestSentMs + Math.min(patienceMs, PATIENCE_MS_MAX);
+    return this.#requests.oldestSentMs + Math.min(patienceMs, PATIENCE_MS_MAX);
   }
 
   #deactivate(): void {
@@ -316,7 +316,7 @@ export class AdminConnection {
     this.#alarm.cancel();
     this.#opening?.reject(reason);
     this.#opening = undefined;
-    this.#operations.rejectAll(reason);
+    this.#requests.rejectAll(reason);
     this.#watches.endAll(reason);
   }
 
@@ -324,7 +324,7 @@ export class AdminConnection {
   #settleTurn(): void {
     if (this.#isClosed) return;
     const nowMs = this.#platform.monotonicMs();
-    const isAsked = this.#operations.size > 0 || this.#opening !== undefined;
+    const isAsked = this.#requests.size > 0 || this.#opening !== undefined;
     const isAwaited = isAsked || this.#keepers > 0 || this.#watches.isBusy;
     const isBusy = isAwaited || this.#watches.size > 0;
     this.#connection.setAwaited(isAsked || this.#watches.size > 0);
@@ -332,8 +332,8 @@ export class AdminConnection {
     else if (this.#idleUntilMs === NEVER) this.#idleUntilMs = nowMs + LINGER_MS;
     const dueMs = Math.min(
       this.#connection.dueMs,
-      this.#operations.deadlineMs,
-      this.#connection.isReady ? this.#operations.sendAtMs : NEVER,
+      this.#requests.deadlineMs,
+      this.#connection.isReady ? this.#requests.sendAtMs : NEVER,
       this.#connection.isReady ? this.#watches.dueMs : NEVER,
       this.#moveMs,
       this.#opening?.deadlineMs ?? NEVER,

@@ -59,7 +59,7 @@ export function unwatchAbort(signal: AbortSignal, waiter: Abortable): void {
   WATCHES.get(signal)?.delete(waiter);
 }
 
-export interface Caller<T> {
+export interface Deferred<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -69,9 +69,9 @@ export abstract class AbortableCaller<T> implements Abortable {
   /** The caller has its result. */
   isSettled = false;
   readonly #signal: AbortSignal | undefined;
-  readonly #caller: Caller<T>;
+  readonly #caller: Deferred<T>;
 
-  constructor(signal: AbortSignal | undefined, caller: Caller<T>) {
+  constructor(signal: AbortSignal | undefined, caller: Deferred<T>) {
     this.#signal = signal;
     this.#caller = caller;
     if (signal !== undefined) watchAbort(signal, this);

@@ -1,5 +1,5 @@
 /** How each call of the application begins: not once its client is ending, nor with an aborted signal. */
-import type { Caller } from "./waiters.js";
+import type { Deferred } from "./waiters.js";
 
 /** The client of the call. */
 export interface Beginning {
@@ -13,7 +13,7 @@ export interface Beginning {
 export function beginCall<T>(
   client: Beginning,
   signal: AbortSignal | undefined,
-  begin: (nowMs: number, caller: Caller<T>) => void,
+  begin: (nowMs: number, caller: Deferred<T>) => void,
 ): Promise<T> {
   // First, since it may run listeners that close the client or abort the signal.
   const nowMs = client.now();

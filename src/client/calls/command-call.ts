@@ -4,7 +4,7 @@ import { isStrong, type Result, type SequencedCommand } from "../../protocol/ind
 import { commandFailure } from "../failures.js";
 import { Call, type CommandHead } from "./call.js";
 import { unanswered } from "./unanswered.js";
-import { type Awaited, type Caller, Waiter, type Waiters } from "./waiters.js";
+import { type Awaited, type Deferred, Waiter, type Waiters } from "./waiters.js";
 
 export type WithoutHead<C> = C extends unknown ? Omit<C, keyof CommandHead> : never;
 
@@ -23,7 +23,7 @@ export class CommandCall extends Call implements Awaited {
   readonly #wish: CommandWish;
   readonly #waiter: Waiter<Result>;
 
-  constructor(waiters: Waiters, wish: CommandWish, deadlineMs: number, caller: Caller<Result>) {
+  constructor(waiters: Waiters, wish: CommandWish, deadlineMs: number, caller: Deferred<Result>) {
     super();
     this.isStrong = isStrong(wish.command);
     this.#wish = wish;

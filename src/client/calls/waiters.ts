@@ -6,7 +6,7 @@
  * take.
  */
 import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
-import { AbortableCaller, type Caller } from "./abort-watch.js";
+import { AbortableCaller, type Deferred } from "./abort-watch.js";
 import { type Fate, withFate } from "./unanswered.js";
 
 /** Minimum time between two scans, so that many different deadlines do not cause a scan each. */
@@ -14,7 +14,7 @@ const SCAN_MS_MIN = 200;
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
 
-export type { Caller };
+export type { Deferred };
 
 /** Something that a caller waits for. */
 export interface Awaited extends Fate {
@@ -39,7 +39,7 @@ export class Waiter<T> extends AbortableCaller<T> {
     awaited: Awaited,
     deadlineMs: number,
     signal: AbortSignal | undefined,
-    caller: Caller<T>,
+    caller: Deferred<T>,
   ) {
     super(signal, caller);
     this.#all = all;

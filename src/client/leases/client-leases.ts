@@ -14,7 +14,13 @@ import {
 } from "../options/lease-options.js";
 import { resolveLeaseItems, type WantedItem } from "../options/lock-options.js";
 import { marginMs } from "../session-lease/session-lease.js";
-import { type Decided, LeaseCall, type LeaseWish, TakeCall, type TakeWish } from "./lease-calls.js";
+import {
+  type Decided,
+  LeaseCall,
+  type LeaseWish,
+  TakeCall,
+  type TakeTerms,
+} from "./lease-calls.js";
 import type {
   ExtendedLeaseOf,
   ExtendLeaseOptions,
@@ -101,7 +107,7 @@ export class ClientLeases implements Leases {
     return { count, waits, reason: isWhole ? undefined : lossReasonOf(reason) };
   }
 
-  #wishOf(items: readonly WantedItem[], options: TakeLeaseOptions, isSplit: boolean): TakeWish {
+  #wishOf(items: readonly WantedItem[], options: TakeLeaseOptions, isSplit: boolean): TakeTerms {
     const { owner, request, name, ttlMs } = options;
     const resolved = resolveLeaseItems(items, options);
     return {
@@ -117,7 +123,7 @@ export class ClientLeases implements Leases {
     };
   }
 
-  async #take(wish: TakeWish, signal: AbortSignal | undefined): Promise<SplitLease> {
+  async #take(wish: TakeTerms, signal: AbortSignal | undefined): Promise<SplitLease> {
     const { locks } = this.#host;
     const decided = await locks.begin<Decided>(signal, (times, caller) => {
       return new TakeCall(locks, wish, signal, times, caller);

@@ -24,7 +24,7 @@ import type { WithoutHead } from "../calls/command-call.js";
 import { unanswered, unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
-  type Caller,
+  type Deferred,
   remainingWaitMs,
   Waiter,
   type Waiters,
@@ -64,11 +64,11 @@ export interface CallTimes {
 }
 
 /** A take, without its head. */
-export type TakeWish = WithoutHead<TakeCommand>;
+export type TakeTerms = WithoutHead<TakeCommand>;
 
 export class TakeCall extends Call implements Awaited {
   readonly isStrong = true;
-  readonly wish: TakeWish;
+  readonly wish: TakeTerms;
   readonly #host: LeaseCallHost;
   readonly #startedMs: number;
   readonly #waiter: Waiter<Decided>;
@@ -77,10 +77,10 @@ export class TakeCall extends Call implements Awaited {
 
   constructor(
     host: LeaseCallHost,
-    wish: TakeWish,
+    wish: TakeTerms,
     signal: AbortSignal | undefined,
     { nowMs, tryTimeoutMs }: CallTimes,
-    caller: Caller<Decided>,
+    caller: Deferred<Decided>,
   ) {
     super();
     this.#host = host;
@@ -214,7 +214,7 @@ export class LeaseCall extends Call implements Awaited {
     wish: LeaseWish,
     signal: AbortSignal | undefined,
     { nowMs, tryTimeoutMs }: CallTimes,
-    caller: Caller<Decided>,
+    caller: Deferred<Decided>,
   ) {
     super();
     this.#wish = wish;

@@ -18,7 +18,7 @@ import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered, unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
-  type Caller,
+  type Deferred,
   remainingWaitMs,
   Waiter,
   type Waiters,
@@ -94,7 +94,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     wish: LockWish,
     nowMs: number,
     tryTimeoutMs: number,
-    caller: Caller<HeldLock | undefined>,
+    caller: Deferred<HeldLock | undefined>,
   ) {
     super();
     this.#host = host;
@@ -258,7 +258,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
   readonly #wish: AdoptWish;
   readonly #waiter: Waiter<HeldLock>;
 
-  constructor(host: AcquireHost, wish: AdoptWish, deadlineMs: number, caller: Caller<HeldLock>) {
+  constructor(host: AcquireHost, wish: AdoptWish, deadlineMs: number, caller: Deferred<HeldLock>) {
     super();
     this.#host = host;
     this.owner = wish.owner;

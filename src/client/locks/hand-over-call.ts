@@ -6,7 +6,7 @@ import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered } from "../calls/unanswered.js";
-import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import { type Awaited, type Deferred, Waiter, type Waiters } from "../calls/waiters.js";
 import { type LossReason, leaseFailure, lockLost, nameOf } from "../failures.js";
 import type { HandOverWish } from "../options/hand-over-options.js";
 import type { Ending, HoldTarget } from "./hold-calls.js";
@@ -36,7 +36,7 @@ export class HandOverCall<Target extends HandOverTarget = HandOverTarget>
     target: Target,
     wish: HandOverWish,
     deadlineMs: number,
-    caller: Caller<boolean>,
+    caller: Deferred<boolean>,
   ) {
     super();
     this.target = target;

@@ -7,7 +7,7 @@ import { type ErrorNumber, HoldfastError } from "../../errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered } from "../calls/unanswered.js";
-import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import { type Awaited, type Deferred, Waiter, type Waiters } from "../calls/waiters.js";
 import { commandFailure, type LossReason, lockLost, lossReasonOf, nameOf } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
 import type { ReleaseResult } from "./lock.js";
@@ -109,7 +109,7 @@ export class DowngradeCall extends Call implements Awaited {
     this.key = key;
   }
 
-  await(waiters: Waiters, deadlineMs: number, caller: Caller<void>): void {
+  await(waiters: Waiters, deadlineMs: number, caller: Deferred<void>): void {
     this.#waiter = new Waiter(waiters, this, deadlineMs, undefined, caller);
   }
 
@@ -165,7 +165,7 @@ export class UpdateCall extends Call implements Awaited {
     target: UpdateTarget,
     wish: { readonly value: string; readonly signal: AbortSignal | undefined },
     deadlineMs: number,
-    caller: Caller<void>,
+    caller: Deferred<void>,
   ) {
     super();
     this.#target = target;

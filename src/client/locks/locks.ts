@@ -6,7 +6,7 @@ import type { Result } from "../../protocol/index.js";
 import { type Beginning, beginCall } from "../calls/begin-call.js";
 import type { Call } from "../calls/call.js";
 import { CommandCall, type CommandWish } from "../calls/command-call.js";
-import type { Caller, Waiters } from "../calls/waiters.js";
+import type { Deferred, Waiters } from "../calls/waiters.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
 import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
 import {
@@ -122,7 +122,7 @@ export class Locks implements AcquireHost, LockHost {
   /** A call that `make` makes, with when it begins and how long it may look for the cluster. */
   begin<T>(
     signal: AbortSignal | undefined,
-    make: (times: { nowMs: number; tryTimeoutMs: number }, caller: Caller<T>) => Call,
+    make: (times: { nowMs: number; tryTimeoutMs: number }, caller: Deferred<T>) => Call,
   ): Promise<T> {
     const { tryTimeoutMs } = this.#host;
     return beginCall<T>(this.#host, signal, (nowMs, caller) => {
@@ -192,7 +192,7 @@ export class Locks implements AcquireHost, LockHost {
     lock.setMode(key, "shared");
     const call = hold.balance();
     if (call === undefined) return undefined;
-    await beginCall(this.#host, undefined, (nowMs, caller: Caller<void>) => {
+    await beginCall(this.#host, undefined, (nowMs, caller: Deferred<void>) => {
       call.await(this.waiters, nowMs + this.#host.tryTimeoutMs, caller);
     });
   }
@@ -200,7 +200,7 @@ export class Locks implements AcquireHost, LockHost {
   async update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void> {
     resolveValue(value);
     const signal = signalOf(options);
-    await beginCall(this.#host, signal, (nowMs, caller: Caller<void>) => {
+    await beginCall(this.#host, signal, (nowMs, caller: Deferred<void>) => {
       const deadlineMs = nowMs + this.#host.tryTimeoutMs;
       this.submit(new UpdateCall(this.waiters, hold, { value, signal }, deadlineMs, caller));
     });

@@ -8,7 +8,7 @@ import { quotedKey } from "../../text/index.js";
 import { unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
-  type Caller,
+  type Deferred,
   Waiter,
   type Waiters,
   waitDeadlineMs,
@@ -42,7 +42,7 @@ export class UpgradeJoin implements Join, Awaited {
     of: { readonly hold: Hold; readonly handle: HeldLock; readonly askedAt: string | undefined },
     wish: UpgradeWish,
     times: { readonly nowMs: number; readonly tryTimeoutMs: number },
-    caller: Caller<void>,
+    caller: Deferred<void>,
   ) {
     this.#host = host;
     this.#hold = of.hold;

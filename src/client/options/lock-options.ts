@@ -6,7 +6,8 @@
 import { HoldfastError } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
-  type ClaimMode,
+  type AcquireTerms,
+  type HeldItem,
   ITEMS_MAX,
   type Item,
   isValidKey,
@@ -20,9 +21,11 @@ import {
   PRIORITY_MAX,
   WAIT_FOREVER,
   WAIT_MS_MAX,
-  type AcquireOptions as WireOptions,
 } from "../../protocol/index.js";
 import { quotedKey } from "../../text/index.js";
+
+export type { HeldItem };
+
 import { nameOf } from "../failures.js";
 import {
   describe,
@@ -145,16 +148,6 @@ export interface UpgradeOptions {
   detect?: boolean | undefined;
 }
 
-/** One key of a hold. */
-export interface HeldItem {
-  readonly key: string;
-  readonly mode: ClaimMode;
-  /** 0 for locks. */
-  readonly permits: number;
-  /** The held slots, of 0 … limit − 1, ascending; empty for locks. */
-  readonly slots: readonly number[];
-}
-
 /** The options of `campaign`, as for an acquire; the value is a separate argument. */
 export type CampaignOptions = Pick<
   AcquireOptions,
@@ -173,7 +166,7 @@ export interface AcquireWish {
   readonly isReentrant: boolean;
   readonly signal: AbortSignal | undefined;
   /** `undefined`: the defaults. */
-  readonly options: WireOptions | undefined;
+  readonly options: AcquireTerms | undefined;
 }
 
 /** What an upgrade asks for. */
@@ -226,7 +219,7 @@ const SEMAPHORE_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Ob
   try: new Set(["permits", ...PERMIT_OPTIONS.filter((name) => name !== "waitMs")]),
   nested: new Set<string>(),
 });
-const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof WireOptions)[];
+const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof AcquireTerms)[];
 const ALL_OPTIONS: ReadonlySet<string> = new Set(ALL);
 const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
   "waitMs",
@@ -418,7 +411,7 @@ function resolveWait(waitMs: number | undefined): number {
 function resolveOptions(
   items: readonly Item[],
   options: AcquireAllOptions | undefined,
-): WireOptions | undefined {
+): AcquireTerms | undefined {
   if (options === undefined || !saysAny(options)) return undefined;
   const {
     priority = ACQUIRE_DEFAULTS.priority,
@@ -426,7 +419,7 @@ function resolveOptions(
     steal = ACQUIRE_DEFAULTS.steal,
     detect = ACQUIRE_DEFAULTS.detect,
   } = options;
-  const wish: WireOptions = {
+  const wish: AcquireTerms = {
     priority,
     maxHoldMs: resolveCap(options.maxHoldMs),
     minHoldMs: resolveDelay(options.minHoldMs, "minHoldMs", WAIT_MS_MAX),

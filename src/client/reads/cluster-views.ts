@@ -49,7 +49,7 @@ export interface Tenure extends Omit<TenureView, "reason"> {
 export interface History {
   /** Newest first. */
   readonly tenures: readonly Tenure[];
-  /** Whether there are more periods, or may have been. */
+  /** Whether there are more tenures, or may have been. */
   readonly isTruncated: boolean;
   /** Where records of the audit are lost, the newest first; then `isTruncated` is true. */
   readonly lost: readonly LostTenures[];

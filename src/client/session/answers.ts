@@ -63,8 +63,8 @@ export class Answers {
       case MESSAGE.outcome:
         this.#onOutcome(message);
         break;
-      case MESSAGE.pulse:
-        this.#onPulse(message.number, message.stamp, nowMs);
+      case MESSAGE.renewed:
+        this.#onRenewed(message.number, message.stamp, nowMs);
         break;
       case MESSAGE.recalled:
         this.#onRecalled(message, nowMs);
@@ -112,7 +112,7 @@ export class Answers {
     return call;
   }
 
-  #onPulse(number: number, stamp: number, nowMs: number): void {
+  #onRenewed(number: number, stamp: number, nowMs: number): void {
     const { keepalives } = this.#outgoing;
     const wasCatchingUp = keepalives.isCatchingUp;
     const sentMs = keepalives.end(number);
@@ -127,7 +127,7 @@ export class Answers {
   #onRecalled({ number, stamp, sequences }: Recalled, nowMs: number): void {
     // First the holds that end by themselves, before the lease is extended.
     for (const told of sequences) this.#onTold(told, stamp, nowMs);
-    this.#onPulse(number, stamp, nowMs);
+    this.#onRenewed(number, stamp, nowMs);
   }
 
   #onTold(told: RecalledSequence, stamp: number, nowMs: number): void {

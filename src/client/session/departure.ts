@@ -3,7 +3,7 @@
  * nothing is given up, and the client goes on if none comes in time. From then on the caller gets the
  * data, whatever happens: the process that adopts learns the truth from the table.
  */
-import type { Caller } from "../calls/waiters.js";
+import type { Deferred } from "../calls/waiters.js";
 import type { HandedOver } from "../options/hand-over-options.js";
 
 export class Departure {
@@ -13,9 +13,9 @@ export class Departure {
   #handed: HandedOver | undefined;
   #hasEnded = false;
   readonly #untilMs: number;
-  readonly #caller: Caller<HandedOver>;
+  readonly #caller: Deferred<HandedOver>;
 
-  constructor(ttlMs: number, untilMs: number, caller: Caller<HandedOver>) {
+  constructor(ttlMs: number, untilMs: number, caller: Deferred<HandedOver>) {
     this.ttlMs = ttlMs;
     this.#untilMs = untilMs;
     this.#caller = caller;

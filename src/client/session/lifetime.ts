@@ -1,5 +1,5 @@
 /** How a client begins and ends, each once, and the callers that wait for either. */
-import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
+import { AbortableCaller, type Deferred } from "../calls/abort-watch.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -14,11 +14,11 @@ export class Opening extends AbortableCaller<void> {
 
   /** `onAbort` must end the session with the signal's reason. */
   constructor(deadlineMs: number, signal: AbortSignal | undefined, onAbort: () => void) {
-    let caller: Caller<void> | undefined;
+    let caller: Deferred<void> | undefined;
     const done = new Promise<void>((resolve, reject) => {
       caller = { resolve, reject };
     });
-    super(signal, caller as Caller<void>);
+    super(signal, caller as Deferred<void>);
     this.deadlineMs = deadlineMs;
     this.done = done;
     this.#onAbort = onAbort;

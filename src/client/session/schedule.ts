@@ -4,11 +4,11 @@
  */
 import type { Outgoing } from "../calls/outgoing.js";
 import type { Claims } from "../locks/claims.js";
-import type { Reads } from "../reads/reads.js";
+import type { Questions } from "../reads/questions.js";
 import type { Watches } from "../reads/watches.js";
 import { marginMs, type SessionLease } from "../session-lease/session-lease.js";
 import type { Connection } from "../transport/connection.js";
-import type { Attachment } from "./attachment.js";
+import type { AttachState } from "./attacher.js";
 import type { Lifetime } from "./lifetime.js";
 
 /** A keepalive is sent this part of the TTL after the newest evidence. But … */
@@ -44,11 +44,11 @@ function idleKeepaliveMs(ttlMs: number): number {
 /** The parts of a session that have due times. */
 export interface Duties {
   readonly connection: Connection;
-  readonly attachment: Attachment;
+  readonly attachState: AttachState;
   readonly outgoing: Outgoing;
   readonly lease: SessionLease;
   readonly claims: Claims;
-  readonly reads: Reads;
+  readonly questions: Questions;
   readonly watches: Watches;
   readonly lifetime: Lifetime;
 }
@@ -67,8 +67,8 @@ export class Schedule {
   }
 
   #oldestSentMs(isAttached: boolean): number {
-    const { outgoing, attachment } = this.#of;
-    return isAttached ? outgoing.oldestSentMs : attachment.sentMs;
+    const { outgoing, attachState } = this.#of;
+    return isAttached ? outgoing.oldestSentMs : attachState.sentMs;
   }
 
   /**
@@ -76,8 +76,8 @@ export class Schedule {
    * nothing for a lock that is only held.
    */
   isAwaiting(isAttached: boolean): boolean {
-    const { claims, reads, watches } = this.#of;
-    const isAsked = claims.waiters.count > 0 || reads.size > 0 || watches.size > 0;
+    const { claims, questions, watches } = this.#of;
+    const isAsked = claims.waiters.count > 0 || questions.size > 0 || watches.size > 0;
     return isAsked || this.#oldestSentMs(isAttached) !== Number.POSITIVE_INFINITY;
   }
 
@@ -89,17 +89,17 @@ export class Schedule {
   }
 
   get #isIdle(): boolean {
-    const { claims, reads, watches, outgoing } = this.#of;
-    const isAsked = claims.isBusy || reads.size > 0 || watches.size > 0;
+    const { claims, questions, watches, outgoing } = this.#of;
+    const isAsked = claims.isBusy || questions.size > 0 || watches.size > 0;
     return !isAsked && !outgoing.window.hasAcknowledgements;
   }
 
   /** The earliest of all due times. */
   nextMs(isAttached: boolean, nowMs: number): number {
-    const { connection, attachment, claims, reads, outgoing, lifetime } = this.#of;
+    const { connection, attachState, claims, questions, outgoing, lifetime } = this.#of;
     let dueMs = Math.min(
       connection.dueMs,
-      attachment.againAtMs,
+      attachState.againAtMs,
       claims.waiters.dueMs,
       claims.lapseMs,
       lifetime.openingUntilMs,
@@ -107,8 +107,8 @@ export class Schedule {
       this.moveMs(isAttached),
       this.keepaliveMs(isAttached),
     );
-    if (reads.size > 0) {
-      dueMs = Math.min(dueMs, reads.dueMs(isAttached, outgoing.window.answeredUpTo));
+    if (questions.size > 0) {
+      dueMs = Math.min(dueMs, questions.dueMs(isAttached, outgoing.window.answeredUpTo));
     }
     if (claims.isHolding) dueMs = Math.min(dueMs, nowMs + LEASE_CHECK_MS);
     if (!isAttached) return dueMs;

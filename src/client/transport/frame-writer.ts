@@ -5,8 +5,8 @@
 import {
   CLIENT_FRAME_BYTES_MAX,
   CLIENT_FRAME_REQUESTS_MAX,
+  type ClientRequest,
   REQUEST_BYTES_MAX,
-  type Request,
   Writer,
   writeRequest,
 } from "../../protocol/index.js";
@@ -28,7 +28,7 @@ export class FrameWriter {
     this.#softLimitBytes = Math.max(limit - REQUEST_BYTES_MAX, 0);
   }
 
-  add(request: Request): void {
+  add(request: ClientRequest): void {
     if (this.#count === 0) this.#writer.beginFrame();
     writeRequest(this.#writer, request);
     this.#count += 1;

@@ -21,7 +21,7 @@ import { stolenAbort } from "../failures.js";
 import type { HeldLock } from "../locks/held-lock.js";
 import type { AcquireWish } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
-import type { Session } from "../session/session.js";
+import type { SessionMachine } from "../session/session-machine.js";
 import { type LockRequest, resolveRequest } from "./arguments.js";
 import type {
   LockGrantedCallback,
@@ -74,9 +74,9 @@ export class WebLocks implements LockManager {
     shapeAsInterface(WebLocks, "LockManager");
   }
 
-  readonly #session: Session;
+  readonly #session: SessionMachine;
 
-  constructor(...[key, session]: readonly [typeof MADE_HERE, Session]) {
+  constructor(...[key, session]: readonly [typeof MADE_HERE, SessionMachine]) {
     requireMadeHere(key);
     this.#session = session;
   }

@@ -31,7 +31,7 @@ export class EventStream {
   /** What `#all` has of this stream. */
   #bytes = 0;
   #isClosed: boolean;
-  /** What waited at the last beat. */
+  /** What waited at the last keepalive. */
   #unreadBytes = 0;
   readonly #count = (): void => {
     const bytes = this.#isClosed ? 0 : this.#response.writableLength;
@@ -58,8 +58,8 @@ export class EventStream {
     if (isLagging || this.#bytes > WAITING_BYTES_MAX) this.#response.destroy();
   }
 
-  /** Shows that the connection lives. A caller that has read nothing since the last beat is cut off. */
-  beat(text: string): void {
+  /** Shows that the connection lives. A caller that has read nothing since the last one is cut off. */
+  keepalive(text: string): void {
     this.#count();
     if (this.#unreadBytes > 0 && this.#bytes >= this.#unreadBytes) this.#response.destroy();
     this.#unreadBytes = this.#bytes;

@@ -10,7 +10,7 @@ import { EventStream, type WaitingEvents } from "./event-stream.js";
 import type { Exchange } from "./exchange.js";
 import { badRequest } from "./problems.js";
 
-const BEAT_MS = 15_000;
+const KEEPALIVE_MS = 15_000;
 /** How long a browser waits before it connects again. */
 const RETRY_MS = 1_000;
 const EVENT_ID = /^(\d{1,16})\.(\d{1,16})$/;
@@ -38,8 +38,8 @@ export async function watchChanges(
   const stream = new EventStream(exchange.begin(HEADERS), shared.waiting);
   stream.send(`retry: ${RETRY_MS}\n${eventText("begun", begun.watch.revision, "{}")}`);
   if (begun.isReset) stream.send(resetText(begun));
-  const endBeats = every(shared.clock, BEAT_MS, () => {
-    stream.beat(`: beat\n${idText(begun.watch.revision)}\n`);
+  const endKeepalives = every(shared.clock, KEEPALIVE_MS, () => {
+    stream.keepalive(`: keepalive\n${idText(begun.watch.revision)}\n`);
   });
   try {
     for (;;) {
@@ -50,7 +50,7 @@ export async function watchChanges(
   } catch {
     // A client that connects again learns why.
   } finally {
-    endBeats();
+    endKeepalives();
     await begun.watch.return?.();
     stream.end();
   }

@@ -12,12 +12,12 @@ import type { Socket } from "node:net";
 import type { MeteredInput, StreamClient } from "../../net/index.js";
 import type { DoorClock } from "../clock.js";
 import { answer } from "./commands/command-table.js";
+import { type ConnectionPort, ConnectionState, type DoorRules } from "./connection-state.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { type SubscriptionSource, Subscriptions } from "./pubsub/index.js";
 import { failureOf } from "./refusals.js";
-import { type Place, ReplyLine } from "./reply-line.js";
-import { ProtocolProblem, type Reply, RespReader } from "./resp/index.js";
-import { type DoorRules, Session, type SessionPort } from "./session.js";
+import { ReplyLine, type ReplyPlace } from "./reply-line.js";
+import { ProtocolProblem, RespReader, type RespReply } from "./resp/index.js";
 
 /** The limit of a connection that has shown who it is, or need not. */
 const COMMANDS_IN_FLIGHT_MAX = 1_024;
@@ -36,7 +36,7 @@ const STALLED_TICKS_MAX = 60;
 
 const UNREAD = "it does not read its replies";
 
-export interface ConnectionEvents {
+export interface RedisConnectionEvents {
   onClosed(connection: RedisConnection): void;
   /** Why a connection was cut off. */
   onCutOff(address: string, reason: string): void;
@@ -44,13 +44,13 @@ export interface ConnectionEvents {
   onBroken(address: string, error: unknown): void;
 }
 
-export class RedisConnection implements SessionPort {
+export class RedisConnection implements ConnectionPort {
   readonly id: number;
-  readonly session: Session;
+  readonly state: ConnectionState;
   readonly #client: StreamClient;
   readonly #socket: Socket;
   readonly #input: MeteredInput;
-  readonly #events: ConnectionEvents;
+  readonly #events: RedisConnectionEvents;
   readonly #counts: DoorCounts;
   readonly #reader = new RespReader();
   readonly #replies: ReplyLine;
@@ -77,7 +77,7 @@ export class RedisConnection implements SessionPort {
       readonly counts: DoorCounts;
       readonly clock: DoorClock;
     },
-    events: ConnectionEvents,
+    events: RedisConnectionEvents,
   ) {
     this.id = id;
     this.#client = client;
@@ -93,7 +93,7 @@ export class RedisConnection implements SessionPort {
       onBroken: (error) => this.#breakDown(error),
     });
     const subscriptions = new Subscriptions(this, parts.subscriptions);
-    this.session = new Session(this, parts.node, parts.callers, parts.rules, subscriptions);
+    this.state = new ConnectionState(this, parts.node, parts.callers, parts.rules, subscriptions);
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
     this.#socket.once("close", () => this.#close());
   }
@@ -120,11 +120,11 @@ export class RedisConnection implements SessionPort {
   }
 
   #judge(): void {
-    if (this.session.isRevoked) {
+    if (this.state.isRevoked) {
       this.cutOff("its identity has lost its credential");
       return;
     }
-    this.#strangerTicks = this.session.isStranger ? this.#strangerTicks + 1 : 0;
+    this.#strangerTicks = this.state.isStranger ? this.#strangerTicks + 1 : 0;
     this.#stalledTicks = this.#isStalled() ? this.#stalledTicks + 1 : 0;
     if (this.#strangerTicks > STRANGER_TICKS_MAX) this.cutOff("it did not sign in");
     else if (this.#stalledTicks > STALLED_TICKS_MAX) this.cutOff(UNREAD);
@@ -143,10 +143,10 @@ export class RedisConnection implements SessionPort {
     this.#input.identify(identity);
   }
 
-  push(message: Reply): void {
+  push(message: RespReply): void {
     if (this.#isClosed) return;
     try {
-      this.#replies.push(message, this.session.protocol);
+      this.#replies.push(message, this.state.protocol);
     } catch (error) {
       this.#breakDown(error);
       return;
@@ -187,7 +187,7 @@ export class RedisConnection implements SessionPort {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#replies.close();
-    this.session.close();
+    this.state.close();
     this.#events.onClosed(this);
   }
 
@@ -210,14 +210,14 @@ export class RedisConnection implements SessionPort {
 
   /** Never throws. */
   #handleCommands(): void {
-    const { session } = this;
+    const { state } = this;
     try {
       while (!this.#isHeld && !this.#isPaused && !this.#isClosed && !this.#isEnding) {
         if (this.#input.mustYield) {
           this.#input.later(() => this.#continue());
           break;
         }
-        const isStranger = session.isStranger;
+        const isStranger = state.isStranger;
         const command = this.#reader.next(
           isStranger ? STRANGER_COMMAND_BYTES_MAX : COMMAND_BYTES_MAX,
         );
@@ -247,9 +247,9 @@ export class RedisConnection implements SessionPort {
     for (const { length } of command) size += length;
     const place = this.#replies.open(size);
     this.#counts.commandsTotal += 1;
-    let result: Reply | Promise<Reply>;
+    let result: RespReply | Promise<RespReply>;
     try {
-      result = answer(this.session, command, (task) => this.#hold(task), isStranger);
+      result = answer(this.state, command, (task) => this.#holdBack(task), isStranger);
     } catch (error) {
       this.#fail(place, error);
       return;
@@ -265,7 +265,7 @@ export class RedisConnection implements SessionPort {
   }
 
   /** No further command begins before `task` has ended. */
-  #hold(task: Promise<unknown>): void {
+  #holdBack(task: Promise<unknown>): void {
     this.#isHeld = true;
     this.#socket.pause();
     const onEnd = (): void => {
@@ -277,10 +277,10 @@ export class RedisConnection implements SessionPort {
   }
 
   /** Never throws. */
-  #fail(place: Place, error: unknown): void {
+  #fail(place: ReplyPlace, error: unknown): void {
     if (this.#isClosed) return;
     try {
-      const failure = failureOf(error, this.session.isKnown);
+      const failure = failureOf(error, this.state.isKnown);
       if (failure.kind === "close") {
         this.cutOff(failure.reason);
         return;
@@ -293,8 +293,8 @@ export class RedisConnection implements SessionPort {
   }
 
   /** HELLO answers in the protocol that it sets. */
-  #settle(place: Place, reply: Reply): void {
-    this.#replies.settle(place, reply, this.session.protocol);
+  #settle(place: ReplyPlace, reply: RespReply): void {
+    this.#replies.settle(place, reply, this.state.protocol);
     if (this.#onAlone === undefined || this.#replies.unsettled > 1) return;
     this.#onAlone();
     this.#onAlone = undefined;
@@ -306,7 +306,7 @@ export class RedisConnection implements SessionPort {
   }
 
   #resume(): void {
-    const max = this.session.isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
+    const max = this.state.isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
     if (!this.#replies.mayOpen(max / 2 + 1)) return;
     this.#isPaused = false;
     if (!this.#isHeld) this.#socket.resume();

@@ -16,6 +16,7 @@ import {
 } from "../../net/index.js";
 import { type DoorClock, every, SYSTEM_CLOCK } from "../clock.js";
 import { RedisConnection } from "./connection.js";
+import type { DoorRules } from "./connection-state.js";
 import { Confirmations, REDLOCK_FOUND } from "./locks/confirmations.js";
 import { Endings } from "./locks/endings.js";
 import { FairWaits } from "./locks/fair-waits.js";
@@ -24,7 +25,6 @@ import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { Publisher } from "./pubsub/index.js";
 import { ScriptLibrary } from "./scripts/index.js";
 import { namedMaster, namesOf } from "./sentinel.js";
-import type { DoorRules } from "./session.js";
 
 /** Election timeouts without a quorum after which connections are closed. */
 const SILENCE_TIMEOUTS = 2;
@@ -209,7 +209,7 @@ export class RedisDoor {
     });
     this.#connections.add(connection);
     counts.connections += 1;
-    connection.session.begin();
+    connection.state.begin();
   }
 
   get #isSilent(): boolean {

@@ -7,7 +7,7 @@
  */
 import type { Socket } from "node:net";
 import type { DoorClock } from "../clock.js";
-import { encodeReply, type Protocol, type Reply } from "./resp/index.js";
+import { encodeReply, type Protocol, type RespReply } from "./resp/index.js";
 
 /** Given to the socket at once, so that a slow client is seen to take something. */
 const CHUNK_BYTES_MAX = 64 << 10;
@@ -21,9 +21,9 @@ const MESSAGE_COST_BYTES = 128;
 const WRITTEN_MAX = 1_024;
 
 /** The place of a reply, or of a message. */
-export interface Place {
+export interface ReplyPlace {
   /** `undefined` while the command runs. */
-  reply: Reply | undefined;
+  reply: RespReply | undefined;
   /** In which it is to be written. */
   protocol: Protocol;
   /** The bytes of a message, encoded already. */
@@ -44,7 +44,7 @@ export class ReplyLine {
   readonly #socket: Socket;
   readonly #clock: DoorClock;
   readonly #events: ReplyLineEvents;
-  #places: Place[] = [];
+  #places: ReplyPlace[] = [];
   /** How many of `#places` are encoded already. */
   #written = 0;
   #pending = "";
@@ -95,15 +95,15 @@ export class ReplyLine {
   }
 
   /** A command begins. `size`: its bytes. */
-  open(size: number): Place {
-    const place: Place = { reply: undefined, protocol: 2, message: undefined, size };
+  open(size: number): ReplyPlace {
+    const place: ReplyPlace = { reply: undefined, protocol: 2, message: undefined, size };
     this.#places.push(place);
     this.#commandBytes += size;
     this.#unsettled += 1;
     return place;
   }
 
-  settle(place: Place, reply: Reply, protocol: Protocol): void {
+  settle(place: ReplyPlace, reply: RespReply, protocol: Protocol): void {
     place.reply = reply;
     place.protocol = protocol;
     this.#unsettled -= 1;
@@ -111,7 +111,7 @@ export class ReplyLine {
   }
 
   /** A message: never between two parts of a reply, and not before replies that came earlier. */
-  push(message: Reply, protocol: Protocol): void {
+  push(message: RespReply, protocol: Protocol): void {
     const bytes = encodeReply(message, protocol);
     if (this.#written === this.#places.length && this.#hasRoom) {
       this.#pending += bytes;
@@ -174,7 +174,7 @@ export class ReplyLine {
   #takeReady(): void {
     let at = this.#written;
     while (at < this.#places.length && this.#hasRoom) {
-      const place = this.#places[at] as Place;
+      const place = this.#places[at] as ReplyPlace;
       const { reply, protocol, message, size } = place;
       if (reply === undefined) break;
       if (message === undefined) {

@@ -10,12 +10,13 @@
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
+import type { ConnectionState } from "./connection-state.js";
 import type { KeyState, TakeResult } from "./locks/lease-calls.js";
 import { changesTooOften, LOOKS_MAX, type LockSpace, type LockSteps } from "./locks/lock-space.js";
 import { RefusedCommand } from "./refusals.js";
-import type { Reply } from "./resp/index.js";
+import type { RespReply } from "./resp/index.js";
 import {
-  type Change,
+  type KeyEffect,
   type KnownKey,
   type LockScript,
   type Meaning,
@@ -24,7 +25,6 @@ import {
   OtherDatabase,
   Unknown,
 } from "./scripts/index.js";
-import type { Session } from "./session.js";
 
 /** The values of redlock, new for each acquire. */
 const REDLOCK_VALUE = /^[0-9a-f]{32}$/;
@@ -57,17 +57,17 @@ interface Guess {
 type Done = "done" | "lacking" | Exclude<TakeResult, "taken">;
 
 /** Throws or rejects with `NotServed` for a call that is not answered; then nothing was done. */
-export function runScript(session: Session, call: CallOfScript): Promise<Reply> {
+export function runScript(connection: ConnectionState, call: CallOfScript): Promise<RespReply> {
   try {
-    return new ScriptRun(session, call, session.database).run();
+    return new ScriptRun(connection, call, connection.database).run();
   } catch (error) {
     if (!(error instanceof OtherDatabase)) throw error;
-    return new ScriptRun(session, call, error.database).run();
+    return new ScriptRun(connection, call, error.database).run();
   }
 }
 
 class ScriptRun {
-  readonly #session: Session;
+  readonly #connection: ConnectionState;
   readonly #call: CallOfScript;
   readonly #database: number;
   readonly #locks: LockSpace;
@@ -75,17 +75,17 @@ class ScriptRun {
   readonly #names: readonly string[];
   readonly #isRedlock: boolean;
 
-  constructor(session: Session, call: CallOfScript, database: number) {
-    this.#session = session;
+  constructor(connection: ConnectionState, call: CallOfScript, database: number) {
+    this.#connection = connection;
     this.#call = call;
     this.#database = database;
-    this.#locks = session.locksOf(database);
+    this.#locks = connection.locksOf(database);
     this.#names = [...new Set(call.keys.map((key) => key.toString("latin1")))];
     this.#isRedlock =
       call.isOfRedlock && call.args.some((arg) => REDLOCK_VALUE.test(arg.toString("latin1")));
   }
 
-  run(): Promise<Reply> {
+  run(): Promise<RespReply> {
     if (this.#names.length === 0) return Promise.resolve(this.#meaningOf(new Map()).reply);
     const keys = this.#keys();
     this.#locks.calls.tableKeys(keys);
@@ -102,7 +102,7 @@ class ScriptRun {
 
   #meaningOf(known: ReadonlyMap<string, KnownKey>): Meaning {
     const { script, keys, args, isReadOnly } = this.#call;
-    const { allowsUnproven } = this.#session.rules;
+    const { allowsUnproven } = this.#connection.rules;
     const meaning = script.meaningOf({
       ...{ keys, args, known, allowsUnproven },
       database: this.#database,
@@ -135,9 +135,9 @@ class ScriptRun {
   }
 
   /** Resolves to `undefined` if it was in vain, and does not say what is to be answered. */
-  async #attempt(meaning: Meaning, steps: LockSteps): Promise<Reply | undefined> {
+  async #attempt(meaning: Meaning, steps: LockSteps): Promise<RespReply | undefined> {
     const { changes } = meaning;
-    const [first] = changes as [Change];
+    const [first] = changes as [KeyEffect];
     if (this.#isRedlock && first.kind === "release") {
       return steps.releaseRepeatably(keysOf(changes), bytesOf(first.value));
     }
@@ -156,7 +156,7 @@ class ScriptRun {
   }
 
   /** What a change that failed says of the key. */
-  #learned({ value }: Change, done: Done): readonly KnownKey[] {
+  #learned({ value }: KeyEffect, done: Done): readonly KnownKey[] {
     if (done === "mine") return [heldBy(value)];
     const other: KnownKey = {
       kind: "lock",
@@ -167,7 +167,7 @@ class ScriptRun {
   }
 
   /** Looks at the keys, and does what the call means for them as they are. */
-  async #decide(keys: readonly Buffer[], steps: LockSteps): Promise<Reply> {
+  async #decide(keys: readonly Buffer[], steps: LockSteps): Promise<RespReply> {
     for (let i = 0; i < LOOKS_MAX; i++) {
       const states = await steps.lookAtOnce(keys);
       const meaning = this.#meaningOf(this.#knownOf(states));
@@ -193,7 +193,7 @@ class ScriptRun {
   }
 
   /** An identity changes only its own locks, whatever their values are. */
-  #requireOwn(changes: readonly Change[], states: readonly KeyState[]): void {
+  #requireOwn(changes: readonly KeyEffect[], states: readonly KeyState[]): void {
     for (const { kind, key, value } of changes) {
       const state = states[this.#names.indexOf(key)] as KeyState;
       if (kind !== "take" && !this.#locks.calls.isMine(state, bytesOf(value))) {
@@ -202,8 +202,8 @@ class ScriptRun {
     }
   }
 
-  #commit(changes: readonly Change[], locks: LockSteps): Promise<Done> {
-    const [first] = changes as [Change];
+  #commit(changes: readonly KeyEffect[], locks: LockSteps): Promise<Done> {
+    const [first] = changes as [KeyEffect];
     const keys = keysOf(changes);
     const value = bytesOf(first.value);
     const hasMargin = this.#isRedlock;
@@ -222,8 +222,8 @@ class ScriptRun {
     }
   }
 
-  #reached({ reply, publications }: Meaning): Reply {
-    const { publisher } = this.#session.rules;
+  #reached({ reply, publications }: Meaning): RespReply {
+    const { publisher } = this.#connection.rules;
     for (const { channel, message } of publications) {
       publisher.publishRelease(channel, message);
     }
@@ -235,7 +235,7 @@ function heldBy(value: string): KnownKey {
   return { kind: "lock", value, remainingMs: "unknown" };
 }
 
-function keysOf(changes: readonly Change[]): readonly Buffer[] {
+function keysOf(changes: readonly KeyEffect[]): readonly Buffer[] {
   return changes.map(({ key }) => bytesOf(key));
 }
 
@@ -266,11 +266,11 @@ async function releaseAll(keys: readonly Buffer[], value: Buffer, locks: LockSte
  * given back if one of them is held: others may find a key taken for that moment.
  */
 async function takeOneByOne(
-  changes: readonly Change[],
+  changes: readonly KeyEffect[],
   ttlMs: number,
   locks: LockSteps,
 ): Promise<Done> {
-  const giveBack = (taken: readonly Change[]): Promise<unknown> =>
+  const giveBack = (taken: readonly KeyEffect[]): Promise<unknown> =>
     Promise.all(taken.map(({ key, value }) => locks.release([bytesOf(key)], bytesOf(value))));
   for (const [at, { key, value }] of changes.entries()) {
     let result: TakeResult;

@@ -3,18 +3,18 @@
  * the cluster gives it, whatever the clock of its client says.
  */
 import type { Buffer } from "node:buffer";
+import type { ConnectionState } from "./connection-state.js";
 import { integerOf } from "./durations.js";
 import { RefusedCommand, syntaxError } from "./refusals.js";
-import type { Reply } from "./resp/index.js";
+import type { RespReply } from "./resp/index.js";
 import type { SemaphoreScript } from "./scripts/index.js";
-import type { Session } from "./session.js";
 
 export async function runSemaphore(
-  { locks }: Session,
+  { locks }: ConnectionState,
   script: SemaphoreScript,
   keys: readonly Buffer[],
   args: readonly Buffer[],
-): Promise<Reply> {
+): Promise<RespReply> {
   if (keys.length !== 1) throw syntaxError();
   const argument = (at: number | undefined): Buffer => {
     const found = at === undefined ? undefined : args[at];

@@ -7,7 +7,7 @@
  */
 import { Buffer } from "node:buffer";
 import { RefusedCommand } from "./refusals.js";
-import type { Reply } from "./resp/index.js";
+import type { RespReply } from "./resp/index.js";
 
 /** A command that waits for EXEC. */
 export interface QueuedCommand {
@@ -17,7 +17,7 @@ export interface QueuedCommand {
   /** Throws `RefusedCommand` for what is refused whatever the locks are. */
   readonly check: (args: readonly Buffer[]) => void;
   /** Does it by itself. */
-  readonly run: (args: readonly Buffer[]) => Reply | Promise<Reply>;
+  readonly run: (args: readonly Buffer[]) => RespReply | Promise<RespReply>;
 }
 
 /** What GET told of a watched key: its value, `null` for none; `undefined`: it has not been asked. */

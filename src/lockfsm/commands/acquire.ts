@@ -5,7 +5,7 @@
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
   type AcquireCommand,
-  type AcquireOptions,
+  type AcquireTerms,
   ITEMS_MAX,
   type Item,
   type Result,
@@ -110,7 +110,7 @@ export function isWellFormed(items: readonly Item[], waitMs: number): boolean {
 /** Whether the table allows the times for which its keys are to stay closed after the hold. */
 export function mayKeepClosed(
   { settings }: TableState,
-  options: AcquireOptions | undefined,
+  options: AcquireTerms | undefined,
 ): boolean {
   if (options === undefined) return true;
   const { minHoldMs, lockDelayMs } = options;

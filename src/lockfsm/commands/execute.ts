@@ -57,7 +57,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
   noteRead(session, command);
   if (command.op === OP.keepalive) {
     renewLease(state, session);
-    state.say(session, { kind: MESSAGE.pulse, number: command.number, stamp: state.stamp });
+    state.say(session, { kind: MESSAGE.renewed, number: command.number, stamp: state.stamp });
   } else if (command.op === OP.recall) {
     renewLease(state, session);
     recall(state, session, command);

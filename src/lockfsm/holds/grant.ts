@@ -6,7 +6,7 @@
 import { assert } from "../../errors/index.js";
 import {
   type AcquireCommand,
-  type AcquireOptions,
+  type AcquireTerms,
   type Item,
   MESSAGE,
   type Result,
@@ -259,7 +259,7 @@ function makeHold(
   session: Session,
   owner: number,
   sequence: number,
-  options: AcquireOptions | undefined,
+  options: AcquireTerms | undefined,
 ): Hold {
   assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
   const hold = new Hold(state.tokens.take(), session, owner, sequence, state.stamp);

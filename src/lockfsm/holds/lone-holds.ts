@@ -8,7 +8,7 @@
 import { assert } from "../../errors/index.js";
 import {
   type AcquireCommand,
-  type AcquireOptions,
+  type AcquireTerms,
   END_REASON,
   type EndReason,
   type Result,
@@ -127,6 +127,6 @@ function holdOfRow({ rows }: TableState, row: number, key: Key): Hold {
 }
 
 /** Whether none of the options needs an object to store it. */
-function isPlain({ value, maxHoldMs, minHoldMs, lockDelayMs }: AcquireOptions): boolean {
+function isPlain({ value, maxHoldMs, minHoldMs, lockDelayMs }: AcquireTerms): boolean {
   return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;
 }

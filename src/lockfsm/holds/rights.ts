@@ -21,7 +21,7 @@ import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
 import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import type { RefusedCommand } from "../types.js";
+import type { ForbiddenCommand } from "../types.js";
 import { lookAtHoldOf } from "./tokens.js";
 
 const { acquire, operate, admin } = ACCESS_LEVEL;
@@ -157,7 +157,7 @@ export function noteRefusedWait(state: TableState, { session, firstPlace }: Requ
   });
 }
 
-interface Refused extends Pick<RefusedCommand, "session" | "status"> {
+interface Refused extends Pick<ForbiddenCommand, "session" | "status"> {
   /** `undefined`: the credential is gone. */
   readonly identity: Identity | undefined;
 }

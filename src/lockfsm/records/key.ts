@@ -8,7 +8,13 @@ import type { ClaimMode } from "../../protocol/index.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing } from "./copy-on-write.js";
 import type { Semaphore } from "./semaphore.js";
-import { comesBefore, type Order, type Queued, type Tower, WaitingQueue } from "./waiting-queue.js";
+import {
+  comesBefore,
+  type Queued,
+  type QueueOrder,
+  type Tower,
+  WaitingQueue,
+} from "./waiting-queue.js";
 
 /** A request, a hold or a closing, which a place belongs to. */
 export interface Claimant {
@@ -18,7 +24,7 @@ export interface Claimant {
 }
 
 /** A claimant in a queue. */
-interface Waiting extends Claimant, Order {
+interface Waiting extends Claimant, QueueOrder {
   /** The hold that it upgrades, which is not in its way. */
   readonly upgrades: Claimant | undefined;
 }

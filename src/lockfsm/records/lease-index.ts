@@ -37,7 +37,7 @@ export interface EndedLease {
 }
 
 /** What an owner has in a key, and how its last lease there ended. */
-interface Entry extends Linked<Entry> {
+interface IndexedLease extends Linked<IndexedLease> {
   /** Under which it is found. */
   readonly name: string;
   claim: Hold | Request | undefined;
@@ -46,17 +46,17 @@ interface Entry extends Linked<Entry> {
 }
 
 export class LeaseIndex {
-  readonly #entries = new ShardedMap<string, Entry>(hashText);
+  readonly #entries = new ShardedMap<string, IndexedLease>(hashText);
   /** Entries of ended leases are a chain in the order of their ends. */
-  #oldest: Entry | undefined = undefined;
-  #newest: Entry | undefined = undefined;
+  #oldest: IndexedLease | undefined = undefined;
+  #newest: IndexedLease | undefined = undefined;
   #endedCount = 0;
   /** What was looked for last: a command comes back to it, and to make its name costs most. */
   #lastKey = "";
   #lastSpace = 0;
   #lastDigest = "";
   #lastName = "";
-  #lastEntry: Entry | undefined = undefined;
+  #lastEntry: IndexedLease | undefined = undefined;
   /** Leases, and how many of them are without end. */
   count = 0;
   endlessCount = 0;
@@ -131,7 +131,7 @@ export class LeaseIndex {
     return all;
   }
 
-  #find(key: string, space: number, ownerDigest: string): Entry | undefined {
+  #find(key: string, space: number, ownerDigest: string): IndexedLease | undefined {
     const isSame = key === this.#lastKey && ownerDigest === this.#lastDigest;
     if (isSame && space === this.#lastSpace) return this.#lastEntry;
     this.#lastKey = key;
@@ -143,18 +143,18 @@ export class LeaseIndex {
     return this.#lastEntry;
   }
 
-  #findOrMake(key: string, space: number, ownerDigest: string): Entry {
+  #findOrMake(key: string, space: number, ownerDigest: string): IndexedLease {
     const known = this.#find(key, space, ownerDigest);
     if (known !== undefined) return known;
     const none = { claim: undefined, ended: undefined, previous: undefined, next: undefined };
-    const made: Entry = { name: this.#lastName, ...none };
+    const made: IndexedLease = { name: this.#lastName, ...none };
     this.#entries.set(made.name, made);
     this.#lastEntry = made;
     return made;
   }
 
   /** Its end is not remembered any more. */
-  #unchain(entry: Entry): void {
+  #unchain(entry: IndexedLease): void {
     if (this.#oldest === entry) this.#oldest = entry.next;
     if (this.#newest === entry) this.#newest = entry.previous;
     unlink(entry);
@@ -163,7 +163,7 @@ export class LeaseIndex {
   }
 
   /** Removes an entry that says nothing any more. */
-  #tidy(entry: Entry): void {
+  #tidy(entry: IndexedLease): void {
     if (entry.claim !== undefined || entry.ended !== undefined) return;
     this.#entries.delete(entry.name);
     if (this.#lastEntry === entry) this.#lastEntry = undefined;

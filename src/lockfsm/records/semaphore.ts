@@ -5,7 +5,7 @@
  */
 import { assert } from "../../errors/index.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import type { Order } from "./waiting-queue.js";
+import type { QueueOrder } from "./waiting-queue.js";
 
 export class Semaphore implements Copied {
   /** The name of its key. */
@@ -19,7 +19,7 @@ export class Semaphore implements Copied {
    * Set after the limit was lowered: waiting requests from here on may want more permits than there
    * are.
    */
-  evictFrom: Order | undefined = undefined;
+  evictFrom: QueueOrder | undefined = undefined;
   /** A binary heap of free slots below `#next`, the smallest first. */
   #free: number[] = [];
   /** The lowest slot that has never been taken since there were last no holds. */

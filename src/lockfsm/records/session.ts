@@ -4,7 +4,7 @@
  * table: the code that grants, ends and finds claims is above.
  */
 import {
-  type AcquireOptions,
+  type AcquireTerms,
   END_REASON,
   type EndReason,
   type Origin,
@@ -17,7 +17,7 @@ import type { Claimant, Place } from "./key.js";
 import type { LeaseWait } from "./lease.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";
 import { bytesOfOwner, bytesOfPlaces, bytesOfSession } from "./sizes.js";
-import type { Order } from "./waiting-queue.js";
+import type { QueueOrder } from "./waiting-queue.js";
 
 /** Lost holds of one session that are remembered for a recall. */
 export const LOSSES_MAX = 1_000;
@@ -252,7 +252,7 @@ export const UPGRADE_RANK = -(2 ** 52);
  * A waiting claim: an acquire with one place in each of its keys, or the upgrade of a hold in one
  * of them. It is granted when nothing before it conflicts with it in any of them.
  */
-export class Request implements DueItem, Order, Copied, Claimant {
+export class Request implements DueItem, QueueOrder, Copied, Claimant {
   readonly session: Session;
   readonly sequence: number;
   /** The slot for its outcome; `undefined` until it has been told to wait. */
@@ -272,7 +272,7 @@ export class Request implements DueItem, Order, Copied, Claimant {
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
   /** `undefined` means the defaults. */
-  readonly options: AcquireOptions | undefined;
+  readonly options: AcquireTerms | undefined;
   /** Whether it may be refused if it would otherwise wait forever. */
   readonly detects: boolean;
   /** The hold that is to become exclusive in the one key of this request ("hold.ts"). */
@@ -298,10 +298,10 @@ export class Request implements DueItem, Order, Copied, Claimant {
     session: Session,
     sequence: number,
     owner: number,
-    order: Order,
+    order: QueueOrder,
     enqueuedAt: number,
     dueAt: number,
-    options: AcquireOptions | undefined,
+    options: AcquireTerms | undefined,
   ) {
     this.session = session;
     this.sequence = sequence;

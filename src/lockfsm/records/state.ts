@@ -19,8 +19,8 @@ import {
   type AccessListener,
   type ChangeListener,
   NOBODY,
-  type Outbox,
   type TableChange,
+  type TableOutbox,
   type TableSettings,
 } from "../types.js";
 import { AccessState } from "./access-state.js";
@@ -103,7 +103,7 @@ export class TableState {
   /** The search steps that are left in the current entry. */
   readonly searchSteps = new StepLimit(SEARCH_STEPS_MAX);
   /** Receives the messages of the current entry. */
-  outbox: Outbox = NOBODY;
+  outbox: TableOutbox = NOBODY;
   listener: ChangeListener | undefined = undefined;
   accessListener: AccessListener | undefined = undefined;
   /** The one object for all reported changes, so that a change allocates nothing. */

@@ -17,13 +17,13 @@ const STEP_BITS = 3;
 const LEVELS_MAX = 8;
 
 /** The one total order of requests: by rank, then by arrival. */
-export interface Order {
+export interface QueueOrder {
   /** The time of arrival less the head start, in cluster milliseconds. */
   readonly rank: number;
   readonly number: number;
 }
 
-export function comesBefore(left: Order, right: Order): boolean {
+export function comesBefore(left: QueueOrder, right: QueueOrder): boolean {
   return left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
 }
 
@@ -36,7 +36,7 @@ export interface Tower<Place> {
 /** The parts of a place that a queue uses. */
 export interface Queued<Place> extends Linked<Place> {
   /** The order of its request. */
-  readonly order: Order;
+  readonly order: QueueOrder;
   tower: Tower<Place> | undefined;
 }
 
@@ -60,7 +60,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
   }
 
   /** The first place that does not come before `order`. */
-  firstFrom(order: Order): Place | undefined {
+  firstFrom(order: QueueOrder): Place | undefined {
     const before = this.#lastBefore(order);
     return before === undefined ? this.first : before.next;
   }
@@ -117,7 +117,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
   }
 
   /** The position of the first listed place that does not come before `order`. */
-  #listedAt(order: Order): number {
+  #listedAt(order: QueueOrder): number {
     const { listed } = this;
     let low = 0;
     let high = listed.length;
@@ -130,7 +130,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
   }
 
   /** Stores in `path` the last place of each express list that comes before `order`. */
-  #lastBefore(order: Order, path?: (Place | undefined)[]): Place | undefined {
+  #lastBefore(order: QueueOrder, path?: (Place | undefined)[]): Place | undefined {
     let at: Place | undefined;
     for (let level = this.#heads.length - 1; level >= 0; level -= 1) {
       for (;;) {

@@ -14,7 +14,7 @@ import type { FieldReader } from "./field-reader.js";
 import type { Moment } from "./format.js";
 
 /** Reads a `T`, and writes it from what the table has: mostly a `T` too. */
-export interface Kind<T, Of = T> {
+export interface RecordKind<T, Of = T> {
   /**
    * @param name what the value is called in the message of a refusal
    */
@@ -25,12 +25,12 @@ export interface Kind<T, Of = T> {
 /** A field that the object of the table does not have under its name, or not as a value. */
 export interface Part<T, Of> {
   /** Reads it, and writes what `partOf` returns. */
-  readonly kind: Kind<T, never>;
+  readonly kind: RecordKind<T, never>;
   partOf(of: Of): unknown;
 }
 
 export function part<T, V, Of extends object>(
-  kind: Kind<T, V>,
+  kind: RecordKind<T, V>,
   partOf: (of: Of) => V,
 ): Part<T, Of> {
   return { kind, partOf };
@@ -41,7 +41,7 @@ type FieldsOf<Of, F> = {
   readonly [N in keyof F]: F[N] extends Part<unknown, Of>
     ? F[N]
     : N extends keyof Of
-      ? Kind<unknown, Of[N]>
+      ? RecordKind<unknown, Of[N]>
       : never;
 };
 /** What is read of those fields. */
@@ -55,11 +55,13 @@ export type ReadOf<F> = {
 
 /** Fields one after the other, which are written from an `Of`. */
 export function record<Of extends object>() {
-  return <F extends object>(fields: F & FieldsOf<Of, F>): Kind<ReadOf<F>, Of> => {
-    const all = Object.entries<Kind<unknown> | Part<unknown, Of>>(fields as Record<string, never>);
+  return <F extends object>(fields: F & FieldsOf<Of, F>): RecordKind<ReadOf<F>, Of> => {
+    const all = Object.entries<RecordKind<unknown> | Part<unknown, Of>>(
+      fields as Record<string, never>,
+    );
     const parts = all.map(([name, field]) => {
       return "partOf" in field
-        ? { name, kind: field.kind as Kind<unknown>, partOf: field.partOf }
+        ? { name, kind: field.kind as RecordKind<unknown>, partOf: field.partOf }
         : { name, kind: field, partOf: undefined };
     });
     // An object that is filled name by name becomes a hash table of V8; a copy of this one does not.
@@ -94,12 +96,12 @@ const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 const writeUint = (to: RecordWriter, value: number): void => to.uint(value);
 
 /** An integer of `least` … `most`. */
-export function number(least = 0, most = SAFE_MAX): Kind<number> {
+export function number(least = 0, most = SAFE_MAX): RecordKind<number> {
   return { read: (from, name) => from.within(least, most, name), write: writeUint };
 }
 
 /** A number that is less than one of the snapshot's, plus `more`, and at least `least`. */
-export function numberBelow(of: keyof Moment, least = 0, more = 0): Kind<number> {
+export function numberBelow(of: keyof Moment, least = 0, more = 0): RecordKind<number> {
   return {
     read: (from, name) => from.within(least, from.moment[of] + more - 1, name),
     write: writeUint,
@@ -107,32 +109,32 @@ export function numberBelow(of: keyof Moment, least = 0, more = 0): Kind<number>
 }
 
 /** A number and a constant, so that it can be negative. */
-export function offset(by: number, kind: Kind<number>): Kind<number> {
+export function offset(by: number, kind: RecordKind<number>): RecordKind<number> {
   return {
     read: (from, name) => kind.read(from, name) - by,
     write: (to, value) => kind.write(to, value + by),
   };
 }
 
-export const flag: Kind<boolean> = {
+export const flag: RecordKind<boolean> = {
   read: (from, name) => from.within(0, 1, name) === 1,
   write: (to, value) => to.uint(value ? 1 : 0),
 };
 
 /** A time no later than the snapshot's. */
-export const stamp: Kind<number> = {
+export const stamp: RecordKind<number> = {
   read: (from, name) => from.moment.stamp - from.within(0, from.moment.stamp, name),
   write: (to, value) => to.uint(to.moment.stamp - value),
 };
 
 /** A token that was given before. */
-export const token: Kind<number> = {
+export const token: RecordKind<number> = {
   read: (from, name) =>
     from.moment.nextToken - from.within(1, from.moment.nextToken - 1, `${name} back`),
   write: (to, value) => to.uint(to.moment.nextToken - value),
 };
 
-export function text(rule?: TextRule): Kind<string> {
+export function text(rule?: TextRule): RecordKind<string> {
   return {
     read: (from) => (rule === undefined ? from.string() : from.textUnder(rule)),
     write: (to, value) => to.string(value),
@@ -140,7 +142,7 @@ export function text(rule?: TextRule): Kind<string> {
 }
 
 /** Text of that form. */
-export const textLike = (form: RegExp): Kind<string> =>
+export const textLike = (form: RegExp): RecordKind<string> =>
   text((value) => (form.test(value) ? undefined : `${value} is not a digest`));
 
 /**
@@ -151,20 +153,22 @@ export const sessionName = text(isValidSessionName);
 /** The name of the identity that ordered something; "": none did. */
 export const orderer = text((name) => (name === "" ? undefined : isValidIdentityName(name)));
 
-export const endReason: Kind<EndReason> = {
+export const endReason: RecordKind<EndReason> = {
   read: (from) => from.endReason(),
   write: writeUint,
 };
 
 /** One of some names, by its index. */
-export function oneOf<T extends string>(names: readonly T[]): Kind<T> {
+export function oneOf<T extends string>(names: readonly T[]): RecordKind<T> {
   return {
     read: (from, name) => names[from.within(0, names.length - 1, name)] as T,
     write: (to, value) => to.uint(names.indexOf(value)),
   };
 }
 
-export function optional<T, Of>(kind: Kind<T, Of>): Kind<T | undefined, Of | undefined> {
+export function optional<T, Of>(
+  kind: RecordKind<T, Of>,
+): RecordKind<T | undefined, Of | undefined> {
   return {
     read: (from, name) => (flag.read(from, name) ? kind.read(from, name) : undefined),
     write(to, value) {
@@ -176,10 +180,10 @@ export function optional<T, Of>(kind: Kind<T, Of>): Kind<T | undefined, Of | und
 
 /** At most `countMax` values, and at least `countMin`. */
 export function list<T, Of>(
-  kind: Kind<T, Of>,
+  kind: RecordKind<T, Of>,
   countMax: number,
   countMin = 0,
-): Kind<readonly T[], readonly Of[]> {
+): RecordKind<readonly T[], readonly Of[]> {
   return {
     read(from, name) {
       const values: T[] = [];
@@ -200,11 +204,11 @@ export function list<T, Of>(
  * stands for all usual values, also when they are written from an object.
  */
 export function sparse<Of extends object>() {
-  return <F extends { readonly [N in keyof F]: Kind<unknown, never> }>(
+  return <F extends { readonly [N in keyof F]: RecordKind<unknown, never> }>(
     fields: F & FieldsOf<Of, F>,
     usual: Readonly<Of>,
-  ): Kind<ReadOf<F> | undefined, Of | undefined> => {
-    const all = Object.entries<Kind<unknown>>(fields as Record<string, never>).map(
+  ): RecordKind<ReadOf<F> | undefined, Of | undefined> => {
+    const all = Object.entries<RecordKind<unknown>>(fields as Record<string, never>).map(
       ([name, kind]) => ({ name, kind, usual: usual[name as keyof Of] as unknown }),
     );
     const copied = Object.fromEntries(Object.entries(usual));

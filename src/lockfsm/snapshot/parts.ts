@@ -10,7 +10,7 @@ import type { Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import type { Order } from "../records/waiting-queue.js";
+import type { QueueOrder } from "../records/waiting-queue.js";
 import { hashNumber, ShardedMap } from "../structures/sharded-map.js";
 
 /** How many records of each kind the snapshot announces. */
@@ -43,7 +43,7 @@ export type WorkPart =
       readonly kind: "key";
       readonly name: string;
       readonly frontier: number;
-      readonly evictFrom: Order | undefined;
+      readonly evictFrom: QueueOrder | undefined;
     }
   | { readonly kind: "session"; readonly session: Session }
   | { readonly kind: "identity"; readonly number: number; readonly orderedBy: string }

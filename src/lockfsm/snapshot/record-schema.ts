@@ -15,7 +15,7 @@ import {
   ACCESS_LEVEL,
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,
-  type AcquireOptions,
+  type AcquireTerms,
   ATTEMPT_MAX,
   CLAIM_MODES,
   type ClaimMode,
@@ -64,7 +64,7 @@ import {
   type Session,
   type SessionEnd,
 } from "../records/session.js";
-import type { Order } from "../records/waiting-queue.js";
+import type { QueueOrder } from "../records/waiting-queue.js";
 import { isSettingValue, SETTING_NAMES } from "../settings.js";
 import type { TableSettings } from "../types.js";
 import type { FieldReader } from "./field-reader.js";
@@ -72,7 +72,6 @@ import type { Moment } from "./format.js";
 import {
   endReason,
   flag,
-  type Kind,
   list,
   number,
   numberBelow,
@@ -82,6 +81,7 @@ import {
   orderer,
   part,
   type ReadOf,
+  type RecordKind,
   type RecordWriter,
   record,
   sessionName,
@@ -102,7 +102,7 @@ export type IdentityRecord = Readonly<
 export interface WorkKey {
   readonly name: string;
   readonly frontier: number;
-  readonly evictFrom: Order | undefined;
+  readonly evictFrom: QueueOrder | undefined;
 }
 
 interface LossRecord {
@@ -165,7 +165,7 @@ const permits = number(1, PERMITS_MAX);
 const slotNumber = number(0, LIMIT_MAX - 1);
 
 /** The places of a claim, in the order of its command. */
-function itemsOf(isHeld: boolean): Kind<readonly ItemRecord[], Place | undefined> {
+function itemsOf(isHeld: boolean): RecordKind<readonly ItemRecord[], Place | undefined> {
   function read(from: FieldReader): ItemRecord {
     const item = mode.read(from, "mode");
     const key = from.string();
@@ -199,7 +199,7 @@ function itemsOf(isHeld: boolean): Kind<readonly ItemRecord[], Place | undefined
 }
 export const heldItems = itemsOf(true);
 
-const order = record<Order>()({
+const order = record<QueueOrder>()({
   rank: offset(-RANK_LOWEST, number()),
   number: number(),
 });
@@ -215,14 +215,14 @@ const leaseWait = {
 };
 
 /** The options that an acquire or a take may have. */
-const options = sparse<AcquireOptions>()(
+const options = sparse<AcquireTerms>()(
   Object.fromEntries(
     Object.keys(ACQUIRE_OPTION).map((name) => {
-      const usual = ACQUIRE_DEFAULTS[name as keyof AcquireOptions];
+      const usual = ACQUIRE_DEFAULTS[name as keyof AcquireTerms];
       if (typeof usual === "string") return [name, text()];
       return [name, typeof usual === "boolean" ? flag : number(0, WAIT_MS_MAX)];
     }),
-  ) as { readonly [N in keyof AcquireOptions]: Kind<AcquireOptions[N]> },
+  ) as { readonly [N in keyof AcquireTerms]: RecordKind<AcquireTerms[N]> },
   ACQUIRE_DEFAULTS,
 );
 
@@ -246,7 +246,7 @@ const extras = sparse<HoldExtras>()(
     revokedAt: number(),
     revokeReason: text(),
     revokedBy: orderer,
-    lease: lease as Kind<LeaseRecord | undefined, Lease | undefined>,
+    lease: lease as RecordKind<LeaseRecord | undefined, Lease | undefined>,
   },
   NO_EXTRAS,
 );
@@ -293,7 +293,7 @@ export interface Beginning extends Moment {
 const count = number();
 
 /** It follows the name of the format and its version. */
-export const BEGINNING: Kind<Beginning> = record<Beginning>()({
+export const BEGINNING: RecordKind<Beginning> = record<Beginning>()({
   index: number(),
   stamp: number(0, STAMP_MAX),
   nextToken: number(),
@@ -304,7 +304,7 @@ export const BEGINNING: Kind<Beginning> = record<Beginning>()({
   quietUntil: number(),
   settings: record<TableSettings>()(
     Object.fromEntries(SETTING_NAMES.map((name) => [name, settingKind(name)])) as {
-      readonly [N in keyof TableSettings]: Kind<number>;
+      readonly [N in keyof TableSettings]: RecordKind<number>;
     },
   ),
   revision: number(),
@@ -316,7 +316,7 @@ export const BEGINNING: Kind<Beginning> = record<Beginning>()({
   }),
 });
 
-function settingKind(name: keyof TableSettings): Kind<number> {
+function settingKind(name: keyof TableSettings): RecordKind<number> {
   return {
     read(from) {
       const value = from.uint();
@@ -360,7 +360,7 @@ export const RECORDS = {
     sequence,
     stamp,
     state: oneOf<SlotState>(["reply", "outcome"]),
-    result: resultCodec as Kind<Result>,
+    result: resultCodec as RecordKind<Result>,
   }),
   hold: record<Hold>()({
     token,
@@ -463,5 +463,5 @@ export function writeRecord<N extends RecordName>(
   of: SourceOf<N>,
 ): void {
   to.uint(KIND[name]);
-  (RECORDS[name] as Kind<unknown, SourceOf<N>>).write(to, of);
+  (RECORDS[name] as RecordKind<unknown, SourceOf<N>>).write(to, of);
 }

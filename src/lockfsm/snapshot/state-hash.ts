@@ -7,9 +7,9 @@
 import { lookAt } from "../holds/lone-holds.js";
 import { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { recordBeginning, recordIdentities, recordWork } from "./block-writer.js";
 import { RecordWriter } from "./kinds.js";
 import { BEGINNING, type RecordName, type SourceOf, writeRecord } from "./record-schema.js";
-import { recordBeginning, recordIdentities, recordWork } from "./writer.js";
 
 /** Two independent lanes of 32 bits. */
 class Digest {

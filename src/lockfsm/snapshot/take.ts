@@ -13,14 +13,14 @@ import { Slot } from "../records/reply-window.js";
 import { Semaphore } from "../records/semaphore.js";
 import { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import type { IdentityRecord } from "./record-schema.js";
 import {
+  BlockWriter,
   recordBeginning,
   recordIdentities,
   recordWork,
-  SnapshotWriter,
   type WorkRecord,
-} from "./writer.js";
+} from "./block-writer.js";
+import type { IdentityRecord } from "./record-schema.js";
 
 /**
  * Some 5,000 locks of 50 bytes. Each takes 0.3 microseconds, or up to two if all are cache misses,
@@ -66,7 +66,7 @@ function* chunksOf(walk: Walk, end: () => void): Generator<Uint8Array, void, voi
 
 /** Writes each record once: before it changes or when the walk reaches it, whichever is first. */
 class Walk implements Copier {
-  readonly writer: SnapshotWriter;
+  readonly writer: BlockWriter;
   readonly #state: TableState;
   readonly #identities: readonly IdentityRecord[];
   readonly #endedLeases: readonly EndedLease[];
@@ -92,7 +92,7 @@ class Walk implements Copier {
     this.#nextNumber = state.nextNumber;
     this.#nextToken = state.tokens.next;
     const beginning = recordBeginning(state, this.#work, this.#identities.length);
-    this.writer = new SnapshotWriter(beginning, chunkBytes);
+    this.writer = new BlockWriter(beginning, chunkBytes);
   }
 
   copy(record: Copied, session?: Copied): void {

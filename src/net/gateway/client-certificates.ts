@@ -10,7 +10,7 @@ import type { TLSSocket } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../text/index.js";
-import type { Refusal } from "../listen.js";
+import type { RequestRefusal } from "../listen.js";
 import type { ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 
@@ -55,12 +55,12 @@ export class ClientCertificates {
     return this.#standings.get(socket)?.node;
   }
 
-  judgePage(socket: Duplex): Refusal | undefined {
+  judgePage(socket: Duplex): RequestRefusal | undefined {
     const { refusal } = this.#standings.get(socket) ?? { refusal: "was not seen" };
     return refusal === undefined ? undefined : forbidden(`this client ${refusal}`);
   }
 
-  judgeClient(socket: Duplex): Refusal | undefined {
+  judgeClient(socket: Duplex): RequestRefusal | undefined {
     return this.nodeOf(socket) !== undefined
       ? forbidden("the certificate of a node is not a client's")
       : this.judgePage(socket);
@@ -87,6 +87,6 @@ export class ClientCertificates {
   }
 }
 
-function forbidden(text: string): Refusal {
+function forbidden(text: string): RequestRefusal {
   return { status: 403, code: "FORBIDDEN", text };
 }

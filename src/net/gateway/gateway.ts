@@ -30,7 +30,7 @@ import {
   type HttpServer,
   type ListenAddress,
   listenOn,
-  type Refusal,
+  type RequestRefusal,
   refuseUpgrade,
 } from "../listen.js";
 import { HttpInputs } from "../meter/http-input.js";
@@ -74,7 +74,7 @@ import {
 } from "./socket-limits.js";
 
 const STOPPING = "this node is stopping";
-const AWAY: Refusal = { status: 503, code: "UNAVAILABLE", text: STOPPING };
+const AWAY: RequestRefusal = { status: 503, code: "UNAVAILABLE", text: STOPPING };
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
 export type StartableGateway = ClientGateway & {
@@ -282,7 +282,7 @@ class Gateway implements StartableGateway {
     response: ServerResponse,
     pages: Pages,
     caller: PageCaller,
-    problem: Refusal | undefined,
+    problem: RequestRefusal | undefined,
   ): void {
     const refusal = problem ?? judgeHost(request, this.#knownHosts);
     if (refusal !== undefined) this.#tell(refusal);
@@ -410,7 +410,7 @@ class Gateway implements StartableGateway {
   #mayUpgrade(
     request: IncomingMessage,
     socket: Duplex,
-    problem: Refusal | undefined,
+    problem: RequestRefusal | undefined,
     address: string | undefined,
   ): boolean {
     // Its answers would stand between frames, and frames could stop it from being read.
@@ -435,7 +435,7 @@ class Gateway implements StartableGateway {
     return false;
   }
 
-  #tell({ stranger, text }: Refusal): void {
+  #tell({ stranger, text }: RequestRefusal): void {
     if (stranger !== undefined && this.#reported.isNew(stranger)) this.#log(text);
   }
 

@@ -33,8 +33,8 @@ export class InProcessSocket implements ClientSocket {
   readonly link: InProcessLink;
   readonly #client: InProcessEvents;
   readonly #closing = new EventEmitter();
-  readonly #toClient = new Lane();
-  readonly #toNode = new Lane();
+  readonly #toClient = new OneWay();
+  readonly #toNode = new OneWay();
   #receiver: InProcessReceiver | undefined;
   /** The client hears nothing any more: it has left, or was cut off. */
   #isDeaf = false;
@@ -158,7 +158,7 @@ export class InProcessSocket implements ClientSocket {
 }
 
 /** What crosses in one direction, in order, each as soon as the running code has ended. */
-class Lane {
+class OneWay {
   #crossing: (() => void)[] = [];
   #isScheduled = false;
   #isPaused = false;

@@ -7,6 +7,7 @@
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
+  type ClientRequest,
   decodeFrame,
   isAttachCommand,
   isCommandOp,
@@ -17,7 +18,6 @@ import {
   MESSAGE,
   type OperationFailure,
   ProtocolError,
-  type Request,
   type RequestSink,
 } from "../../protocol/index.js";
 import type { BoundedLog } from "../bounded-log.js";
@@ -81,7 +81,7 @@ export class GatewayRequests implements RequestSink {
     this.#log(`client connection ${connection.id} closed (${code}): ${reason}`);
   }
 
-  request(request: Request, start: number, end: number): void {
+  request(request: ClientRequest, start: number, end: number): void {
     this.#isEmpty = false;
     const connection = this.#connection;
     // An earlier request in the same frame closed the connection.

@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import type { ClientCertificates } from "../gateway/client-certificates.js";
 import type { ClientPlaces } from "../gateway/client-places.js";
 import { addressGroup } from "../gateway/socket-limits.js";
-import type { Refusal } from "../listen.js";
+import type { RequestRefusal } from "../listen.js";
 import type { MeteredInput } from "../meter/metered-input.js";
 import type { HttpDoor, InProcessCaller } from "../types.js";
 import { bearerOf, isDoorPath, judgeHost, judgePageOfDoor } from "./http.js";
@@ -23,7 +23,7 @@ export interface DoorEntranceParts {
   readonly knownHosts: KnownHosts;
   /** Origins of pages that may ask the door. */
   readonly allowedOrigins: readonly string[];
-  readonly onRefused: (refusal: Refusal) => void;
+  readonly onRefused: (refusal: RequestRefusal) => void;
 }
 
 export class DoorEntrance {
@@ -72,7 +72,10 @@ export class DoorEntrance {
     });
   }
 
-  #judge(request: IncomingMessage, problem: Refusal | undefined): Refusal | undefined {
+  #judge(
+    request: IncomingMessage,
+    problem: RequestRefusal | undefined,
+  ): RequestRefusal | undefined {
     const { knownHosts, allowedOrigins, onRefused } = this.#parts;
     const refusal =
       problem ?? judgeHost(request, knownHosts) ?? judgePageOfDoor(request, allowedOrigins);
@@ -80,7 +83,7 @@ export class DoorEntrance {
     return refusal;
   }
 
-  #refusalOfPlace(socket: Socket, caller: InProcessCaller): Refusal | undefined {
+  #refusalOfPlace(socket: Socket, caller: InProcessCaller): RequestRefusal | undefined {
     const { places } = this.#parts;
     const full = places.refuse(caller.address);
     if (full !== undefined) return { status: 503, code: "BUSY", text: full };

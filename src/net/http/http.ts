@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { SUBPROTOCOL } from "../../protocol/index.js";
 import { quoted } from "../../text/index.js";
 import { cutText } from "../cut-text.js";
-import { pathOf, type Refusal } from "../listen.js";
+import { pathOf, type RequestRefusal } from "../listen.js";
 import { problemAnswer } from "../problem.js";
 import type { HttpAnswer, PageBrowser, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
@@ -44,7 +44,7 @@ export function answerHttp(
   response: ServerResponse,
   pages: Pages,
   caller: PageCaller,
-  refusal: Refusal | undefined,
+  refusal: RequestRefusal | undefined,
 ): void {
   const path = pathOf(request.url);
   if (refusal !== undefined) {
@@ -80,7 +80,7 @@ export function isDoorPath(target: string | undefined): boolean {
 export function judgePageOfDoor(
   { headers }: IncomingMessage,
   listed: readonly string[],
-): Refusal | undefined {
+): RequestRefusal | undefined {
   const { origin } = headers;
   if (origin !== undefined) {
     if (listed.includes(origin)) return undefined;
@@ -114,7 +114,7 @@ export function browserOf({ headers }: IncomingMessage, hosts: KnownHosts): Page
 const HEALTH_PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
 /** Why a request with this host name is refused; `undefined` if it is not. */
-export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal | undefined {
+export function judgeHost(request: IncomingMessage, hosts: KnownHosts): RequestRefusal | undefined {
   const { host } = request.headers;
   if (host === undefined || hosts.has(host) || HEALTH_PATHS.has(pathOf(request.url))) {
     return undefined;
@@ -131,7 +131,7 @@ export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal 
 export function judgeUpgrade(
   request: IncomingMessage,
   mayConnect: (origin: string, host: string | undefined) => boolean,
-): Refusal | undefined {
+): RequestRefusal | undefined {
   const { origin, host } = request.headers;
   if ((request.headersDistinct["host"]?.length ?? 0) > 1) {
     return { status: 400, code: "INVALID_ARGUMENT", text: "the request has two headers Host" };

@@ -18,7 +18,7 @@ import {
 } from "../commands.js";
 import { CLIENT_FRAME_REQUESTS_MAX, SEQUENCE_MAX, WAIT_MS_MAX } from "../limits.js";
 import { ProtocolError } from "../protocol-error.js";
-import { isCommand, isOperation, type Operation, type Request } from "../questions.js";
+import { type ClientRequest, isCommand, isOperation, type Operation } from "../questions.js";
 import { type Origin, readOrigin } from "./origin.js";
 import { RequestReader } from "./request-reader.js";
 import { optionsProblem, REQUEST_SCHEMAS } from "./schema.js";
@@ -34,7 +34,7 @@ for (const { op, arity } of REQUEST_SCHEMAS) ARITY_BY_OP[op] = arity;
 /** Receives the requests of `decodeFrame`, in the frame's order. */
 export interface RequestSink {
   /** An allowed request, whose bytes are `[start, end)` of the frame. */
-  request(request: Request, start: number, end: number): void;
+  request(request: ClientRequest, start: number, end: number): void;
   /**
    * A well-formed request with a value that is not allowed, which must be answered with
    * `INVALID_ARGUMENT`. Never a keepalive or a recall, whose answers have no room for an error:
@@ -144,7 +144,7 @@ function originAt(reader: RequestReader, end: number): Origin | undefined {
 }
 
 /** The allowed request that fills `bytes`; `undefined` if there is none. */
-function decodeAlone(bytes: Uint8Array): Request | undefined {
+function decodeAlone(bytes: Uint8Array): ClientRequest | undefined {
   return readBetween(new RequestReader(bytes), 0, bytes.length);
 }
 
@@ -152,13 +152,13 @@ function decodeAlone(bytes: Uint8Array): Request | undefined {
  * The allowed request from `start` to `end`; `undefined` if there is none, or if it needs later
  * bytes.
  */
-function readBetween(reader: RequestReader, start: number, end: number): Request | undefined {
+function readBetween(reader: RequestReader, start: number, end: number): ClientRequest | undefined {
   const request = readFrom(reader, start);
   return reader.at === end ? request : undefined;
 }
 
 /** The allowed request that begins at `start`; the reader is at its end then. */
-function readFrom(reader: RequestReader, start: number): Request | undefined {
+function readFrom(reader: RequestReader, start: number): ClientRequest | undefined {
   reader.at = start;
   reader.problem = undefined;
   try {
@@ -171,7 +171,7 @@ function readFrom(reader: RequestReader, start: number): Request | undefined {
 }
 
 /** The number that the refusal of a request repeats. */
-function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): number {
+function idOf(request: Exclude<ClientRequest, KeepaliveCommand | RecallCommand>): number {
   if ("attempt" in request) return request.attempt;
   return "sequence" in request && !("id" in request) ? request.sequence : request.id;
 }
@@ -181,7 +181,7 @@ function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): numb
  * unknown operation. A value that is not allowed is recorded in `reader.problem`; of the request
  * that is then returned, only `op` and the number are meaningful.
  */
-export function readRequest(reader: RequestReader): Request {
+export function readRequest(reader: RequestReader): ClientRequest {
   const op = readOp(reader);
   switch (op) {
     case OP.keepalive:
@@ -212,7 +212,7 @@ export function readOp(reader: RequestReader): number {
 // Every literal below names its fields in one order, so that all requests of one operation have the
 // same shape.
 
-function readSequenced(reader: RequestReader, op: number): Request {
+function readSequenced(reader: RequestReader, op: number): ClientRequest {
   const sequence = reader.uintWithin(1, SEQUENCE_MAX, "sequence");
   const mark = reader.uint();
   if (mark > sequence) reader.refuse(`mark ${mark} above sequence ${sequence}`);
@@ -231,7 +231,7 @@ function readSequenced(reader: RequestReader, op: number): Request {
   return { op: OP.acquire, sequence, mark, acknowledged, owner, items, waitMs, options };
 }
 
-function readKeepalive(reader: RequestReader): Request {
+function readKeepalive(reader: RequestReader): ClientRequest {
   const number = reader.uint();
   const mark = reader.uint();
   const acknowledged = reader.acknowledged();

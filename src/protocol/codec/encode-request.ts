@@ -4,7 +4,7 @@
  * frequent requests are written by hand and the others by the schema.
  */
 import { type Command, OP } from "../commands.js";
-import type { Request } from "../questions.js";
+import type { ClientRequest } from "../questions.js";
 import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-writer.js";
 import { schemaOf, writeFields } from "./schema-codec.js";
 import { Writer } from "./writer.js";
@@ -25,7 +25,7 @@ export function encodeCommand(command: Command): Uint8Array {
 }
 
 /** Appends one request to a frame, under the same conditions as `encodeCommand`. */
-export function writeRequest(writer: Writer, request: Request): void {
+export function writeRequest(writer: Writer, request: ClientRequest): void {
   switch (request.op) {
     case OP.acquire:
       writeHeadOf(writer, 8, request.op, request.sequence, request.mark, request.acknowledged);

@@ -7,7 +7,7 @@
  * and reading continues after it (`request-reader.ts`). The messages for both are part of the
  * protocol.
  */
-import { type AcquireOptions, type Item, WAIT_FOREVER } from "../commands.js";
+import { type AcquireTerms, type Item, WAIT_FOREVER } from "../commands.js";
 import { ITEMS_MAX, KEY_BYTES_MAX, REVISION_NUMBER_MAX, WAIT_MS_MAX } from "../limits.js";
 import type { Revision } from "../questions.js";
 import { isValidTableKey, type TextRule } from "../text-rules.js";
@@ -33,7 +33,7 @@ export type Form =
   | { readonly type: "keys"; readonly countMax: number }
   | { readonly type: "options" };
 
-export interface Kind<T> {
+export interface FieldKind<T> {
   readonly form: Form;
   /**
    * @param name the field's name, for the reason of a refusal
@@ -43,7 +43,7 @@ export interface Kind<T> {
 }
 
 /** Unsigned integers of `least` … `most`. */
-export function uint(least = 0, most = Number.MAX_SAFE_INTEGER): Kind<number> {
+export function uint(least = 0, most = Number.MAX_SAFE_INTEGER): FieldKind<number> {
   return {
     form: { type: "number", least, most },
     read: (reader, name) => reader.uintWithin(least, most, name),
@@ -51,13 +51,13 @@ export function uint(least = 0, most = Number.MAX_SAFE_INTEGER): Kind<number> {
   };
 }
 
-export const boolean: Kind<boolean> = {
+export const boolean: FieldKind<boolean> = {
   form: { type: "boolean" },
   read: (reader) => reader.bool(),
   write: (writer, value) => writer.bool(value),
 };
 
-export function text(bytesMax: number, rule: TextRule): Kind<string> {
+export function text(bytesMax: number, rule: TextRule): FieldKind<string> {
   return {
     form: { type: "text", bytesMax, rule },
     read: (reader, name) => reader.textUnder(bytesMax, rule, name),
@@ -66,10 +66,10 @@ export function text(bytesMax: number, rule: TextRule): Kind<string> {
 }
 
 /** A key that the table may have. */
-export const key: Kind<string> = text(KEY_BYTES_MAX, isValidTableKey);
+export const key: FieldKind<string> = text(KEY_BYTES_MAX, isValidTableKey);
 
 /** A fixed number of bytes; in a request twice as many lower-case hex digits. */
-export function digits(bytes: number): Kind<string> {
+export function digits(bytes: number): FieldKind<string> {
   return {
     form: { type: "digits", bytes },
     read: (reader, name) => reader.digits(bytes, name),
@@ -80,7 +80,7 @@ export function digits(bytes: number): Kind<string> {
 /**
  * @param what the name of the numbers, for the refusal of too many
  */
-export function numbers(countMax: number, what: string): Kind<readonly number[]> {
+export function numbers(countMax: number, what: string): FieldKind<readonly number[]> {
   return {
     form: { type: "numbers", countMax },
     read: (reader) => reader.numbers(countMax, what),
@@ -89,7 +89,7 @@ export function numbers(countMax: number, what: string): Kind<readonly number[]>
 }
 
 /** One of some names; on the wire its number. The numbers must be 0, 1, …. */
-export function choice<T extends string>(numberOf: Readonly<Record<T, number>>): Kind<T> {
+export function choice<T extends string>(numberOf: Readonly<Record<T, number>>): FieldKind<T> {
   const names = Object.keys(numberOf) as T[];
   return {
     form: { type: "choice", names },
@@ -101,7 +101,7 @@ export function choice<T extends string>(numberOf: Readonly<Record<T, number>>):
 /**
  * @param absent the value that nil means
  */
-function orNil<T, A>(kind: Kind<T>, absent: A): Kind<T | A> {
+function orNil<T, A>(kind: FieldKind<T>, absent: A): FieldKind<T | A> {
   return {
     form: { type: "optional", of: kind.form, absent },
     read: (reader, name) => (reader.takeNil() ? absent : kind.read(reader, name)),
@@ -109,11 +109,11 @@ function orNil<T, A>(kind: Kind<T>, absent: A): Kind<T | A> {
   };
 }
 
-export const optional = <T>(kind: Kind<T>): Kind<T | undefined> => orNil(kind, undefined);
+export const optional = <T>(kind: FieldKind<T>): FieldKind<T | undefined> => orNil(kind, undefined);
 
-export const wait: Kind<number> = orNil(uint(0, WAIT_MS_MAX), WAIT_FOREVER);
+export const wait: FieldKind<number> = orNil(uint(0, WAIT_MS_MAX), WAIT_FOREVER);
 
-export const revision: Kind<Revision | undefined> = {
+export const revision: FieldKind<Revision | undefined> = {
   form: { type: "revision", numberMax: REVISION_NUMBER_MAX },
   read(reader) {
     const index = reader.uint();
@@ -127,7 +127,7 @@ export const revision: Kind<Revision | undefined> = {
   },
 };
 
-export const keys: Kind<readonly string[]> = {
+export const keys: FieldKind<readonly string[]> = {
   form: { type: "keys", countMax: ITEMS_MAX },
   read: (reader, name) => reader.keys(name),
   write: (writer, value) => {
@@ -137,7 +137,7 @@ export const keys: Kind<readonly string[]> = {
 };
 
 /** Only in acquires and takes, and therefore read and written by hand. */
-export const items: Kind<readonly Item[]> = {
+export const items: FieldKind<readonly Item[]> = {
   form: { type: "items", countMax: ITEMS_MAX },
   read: (reader) => reader.items(),
   write: writeItems,
@@ -146,7 +146,7 @@ export const items: Kind<readonly Item[]> = {
 /**
  * Only in acquires and takes, and therefore read and written by hand. `undefined` if all have their defaults.
  */
-export const options: Kind<AcquireOptions | undefined> = {
+export const options: FieldKind<AcquireTerms | undefined> = {
   form: { type: "options" },
   read: (reader) => reader.options(),
   write: (writer, value) =>

@@ -128,7 +128,7 @@ const SCHEMA: { readonly [N in MessageName]: MessageForms<FieldsOf<N>> } = {
   ),
   reply,
   outcome: reply,
-  pulse: fields({ number: uint, stamp: uint }),
+  renewed: fields({ number: uint, stamp: uint }),
   recalled: fields({ number: uint, stamp: uint, sequences: list(recalledSequence, RECALL_MAX) }),
   ended: fields({ session: uint, reason: endReason }),
   answer,

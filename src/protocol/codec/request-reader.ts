@@ -9,7 +9,7 @@
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,
-  type AcquireOptions,
+  type AcquireTerms,
   CLAIM_MODES,
   type Item,
   type LockItem,
@@ -141,10 +141,10 @@ export class RequestReader extends Reader {
    * Reads the options of an acquire; `undefined` if all have their defaults. An option that is
    * present with its default is refused, so that nothing has two encodings.
    */
-  options(): AcquireOptions | undefined {
+  options(): AcquireTerms | undefined {
     let left = this.mapHeader();
     if (left === 0) return undefined;
-    const options: Changing<AcquireOptions> = { ...ACQUIRE_DEFAULTS };
+    const options: Changing<AcquireTerms> = { ...ACQUIRE_DEFAULTS };
     let number = -1;
     for (; left > 0; left--) {
       number = this.ascendingKey(number);
@@ -156,7 +156,7 @@ export class RequestReader extends Reader {
     return options;
   }
 
-  #option(number: number, options: Changing<AcquireOptions>): keyof AcquireOptions | undefined {
+  #option(number: number, options: Changing<AcquireTerms>): keyof AcquireTerms | undefined {
     switch (number) {
       case ACQUIRE_OPTION.priority:
         options.priority = this.uintWithin(0, PRIORITY_MAX, "priority");

@@ -6,7 +6,7 @@ import { assert } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,
-  type AcquireOptions,
+  type AcquireTerms,
   CLAIM_MODES,
   type Item,
   WAIT_FOREVER,
@@ -16,7 +16,7 @@ import type { Writer } from "./writer.js";
 
 /** In ascending order of their numbers, as on the wire. */
 const OPTIONS = Object.entries(ACQUIRE_OPTION) as readonly (readonly [
-  keyof AcquireOptions,
+  keyof AcquireTerms,
   number,
 ])[];
 const PERMITS_MODE = CLAIM_MODES.indexOf("permits");
@@ -46,7 +46,7 @@ export function writeItems(writer: Writer, items: readonly Item[]): void {
 }
 
 /** Writes the options that are not the default; their numbers ascend. */
-export function writeOptions(writer: Writer, options: AcquireOptions): void {
+export function writeOptions(writer: Writer, options: AcquireTerms): void {
   let count = 0;
   for (const [name] of OPTIONS) if (options[name] !== ACQUIRE_DEFAULTS[name]) count += 1;
   writer.mapHeader(count);

@@ -4,7 +4,7 @@
  * not allowed is reported.
  */
 import { assert } from "../../errors/index.js";
-import type { Request } from "../questions.js";
+import type { ClientRequest } from "../questions.js";
 import type { RequestReader } from "./request-reader.js";
 import { REQUEST_SCHEMAS, type RequestSchema } from "./schema.js";
 import type { Writer } from "./writer.js";
@@ -12,7 +12,7 @@ import type { Writer } from "./writer.js";
 const BY_OP = new Map(REQUEST_SCHEMAS.map((schema) => [schema.op, schema]));
 
 /** Reads the values after the number of the operation. */
-export function readFields(reader: RequestReader, { op, fields }: RequestSchema): Request {
+export function readFields(reader: RequestReader, { op, fields }: RequestSchema): ClientRequest {
   const request: Record<string, unknown> = { op };
   for (const field of fields) {
     const value = field.read(reader, field.name);
@@ -20,10 +20,10 @@ export function readFields(reader: RequestReader, { op, fields }: RequestSchema)
     const reason = field.rule?.(value, request);
     if (reason !== undefined) reader.refuse(reason);
   }
-  return request as unknown as Request;
+  return request as unknown as ClientRequest;
 }
 
-export function writeFields(writer: Writer, schema: RequestSchema, request: Request): void {
+export function writeFields(writer: Writer, schema: RequestSchema, request: ClientRequest): void {
   const values = request as unknown as Readonly<Record<string, unknown>>;
   writer.arrayHeader(schema.arity);
   writer.uint(schema.op);

@@ -10,7 +10,7 @@
  */
 import {
   ACCESS_LEVEL,
-  type AcquireOptions,
+  type AcquireTerms,
   CREDENTIAL_KIND,
   EXTEND_MODE,
   type Item,
@@ -57,7 +57,7 @@ import {
   WAIT_MS_MAX,
   WALL_MS_MAX,
 } from "../limits.js";
-import { AUDIT_KIND, LOG_LEVEL, MEMBER_ACTION, type Request } from "../questions.js";
+import { AUDIT_KIND, type ClientRequest, LOG_LEVEL, MEMBER_ACTION } from "../questions.js";
 import {
   isValidAccessToken,
   isValidAddress,
@@ -75,8 +75,8 @@ import {
   boolean,
   choice,
   digits,
+  type FieldKind,
   items,
-  type Kind,
   key,
   keys,
   numbers,
@@ -89,7 +89,7 @@ import {
 } from "./kinds.js";
 
 /** A value of type `T` in a request of type `R`. */
-interface Field<T, R> extends Kind<T> {
+interface Field<T, R> extends FieldKind<T> {
   /**
    * Why the value is not allowed after those before it; `undefined` if it is allowed.
    * @param before the request as far as it has been read: the fields before this one
@@ -105,10 +105,10 @@ interface Declaration<R> {
 }
 
 type OperationName = keyof typeof OP;
-type RequestOf<N extends OperationName> = Extract<Request, { readonly op: (typeof OP)[N] }>;
+type RequestOf<N extends OperationName> = Extract<ClientRequest, { readonly op: (typeof OP)[N] }>;
 
 function where<T, R>(
-  kind: Kind<T>,
+  kind: FieldKind<T>,
   rule: (value: T, before: R) => string | undefined,
 ): Field<T, R> {
   return { ...kind, rule };
@@ -427,7 +427,7 @@ export const ITEM_KINDS = { key, permits: uint(1, PERMITS_MAX), limit: optional(
 
 /** The kind of each option of an acquire; its number and its default are next to its type. */
 export const OPTION_KINDS: {
-  readonly [N in keyof AcquireOptions]: { readonly kind: Kind<AcquireOptions[N]>; words?: string };
+  readonly [N in keyof AcquireTerms]: { readonly kind: FieldKind<AcquireTerms[N]>; words?: string };
 } = {
   priority: { kind: uint(0, PRIORITY_MAX), words: "seconds of head start" },
   maxHoldMs: { kind: uint(MAX_HOLD_MS_MIN, WAIT_MS_MAX) },
@@ -440,7 +440,7 @@ export const OPTION_KINDS: {
 
 /** Why options are not allowed together, or with these items; `undefined` if they are. */
 export function optionsProblem(
-  all: AcquireOptions | undefined,
+  all: AcquireTerms | undefined,
   of: readonly Item[],
 ): string | undefined {
   if (all === undefined) return undefined;
@@ -466,7 +466,7 @@ export const REQUEST_SCHEMAS: readonly RequestSchema[] = Object.entries(SCHEMA).
   ([name, declared]) => {
     const kinds = Object.entries<Field<unknown, unknown>>(declared.fields);
     const fields = kinds.map(([field, kind]) => ({ ...kind, name: field }));
-    const isPair = ({ form }: Kind<unknown>): boolean => form.type === "revision";
+    const isPair = ({ form }: FieldKind<unknown>): boolean => form.type === "revision";
     const arity = 1 + fields.length + fields.filter(isPair).length;
     return { name, op: OP[name as OperationName], words: declared.words, fields, arity };
   },

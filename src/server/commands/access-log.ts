@@ -6,7 +6,7 @@
  * limits of its own. It decides nothing, and never sees a token.
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
-import type { AccessListener, OrderGiver, RefusedCommand } from "../../lockfsm/index.js";
+import type { AccessListener, ForbiddenCommand, OrderGiver } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
   ACCESS_LEVEL,
@@ -17,7 +17,7 @@ import {
   type OrderCommand,
 } from "../../protocol/index.js";
 import { keyText } from "../../text/index.js";
-import type { Clock, Logger } from "../ports.js";
+import type { Clock, NodeLogger } from "../ports.js";
 import type { Attachments } from "./attachments.js";
 import type { ActionDetails, AuditAction, AuditActions } from "./audit-actions.js";
 
@@ -37,7 +37,7 @@ const REQUEST_NAMES: ReadonlyMap<number, string> = new Map(
 );
 
 /** A request of a client that was refused because of its identity. */
-export interface RefusedRequest extends Omit<RefusedCommand, "command" | "session"> {
+export interface RefusedRequest extends Omit<ForbiddenCommand, "command" | "session"> {
   /** A value of `OP`. */
   readonly op: number;
 }
@@ -60,7 +60,7 @@ interface Window {
 export interface AccessLogParts {
   readonly attachments: Pick<Attachments, "sourceOf">;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   readonly isLeader: () => boolean;
   /** `undefined` if the node keeps no audit. */
   readonly actions?: AuditActions | undefined;
@@ -93,7 +93,7 @@ export class AccessLog implements AccessListener {
   }
 
   /** The table refused a command. All nodes learn of it; the client's node reports it. */
-  onRefused({ command, session, ...refused }: RefusedCommand): void {
+  onRefused({ command, session, ...refused }: ForbiddenCommand): void {
     const source = this.#parts.attachments.sourceOf(session, command);
     if (source === undefined) return;
     this.onRequest(source.connection, { ...refused, op: command?.op ?? OP.acquire });

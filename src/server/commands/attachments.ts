@@ -6,7 +6,7 @@
  */
 
 import type { ErrorNumber } from "../../errors/index.js";
-import type { Outbox } from "../../lockfsm/index.js";
+import type { TableOutbox } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
   type AttachCommand,
@@ -23,7 +23,7 @@ import { Fifo } from "../fifo.js";
 import { type LimitedClient, Share } from "../limits/usage.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";
-import type { Watch, Watcher } from "./watch.js";
+import type { ServedWatch, Watcher } from "./served-watch.js";
 
 /** WebSocket close code "policy violation". */
 const CLOSE_POLICY = 1008;
@@ -74,7 +74,7 @@ export class Attachment implements CommandSource, Watcher, LimitedClient {
   /** Reads without an answer yet. */
   readCount = 0;
   /** By the number that the client gave each. */
-  readonly watches = new Map<number, Watch>();
+  readonly watches = new Map<number, ServedWatch>();
   /** The number of the last time of trouble in which the client was told to move. */
   toldInTrouble = 0;
   isClosed = false;
@@ -98,7 +98,7 @@ export interface AttachmentEvents {
   onCutOff(attachment: Attachment): void;
 }
 
-export class Attachments implements Outbox, CommandSources {
+export class Attachments implements TableOutbox, CommandSources {
   /** The attachments of open connections. */
   readonly #all = new Set<Attachment>();
   readonly #bySession = new Map<number, Attachment>();

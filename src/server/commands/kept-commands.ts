@@ -139,7 +139,7 @@ export class KeptCommands {
         if (source.connection.session > 0) this.#settleUpTo(source, message.sequence);
         else this.#answerEach(source, ({ sequence }) => sequence === message.sequence);
         return;
-      case MESSAGE.pulse:
+      case MESSAGE.renewed:
       case MESSAGE.recalled:
         this.#answerEach(source, ({ command }) => {
           return "number" in command && command.number === message.number;

@@ -21,7 +21,7 @@ import {
   NO_CREDENTIAL,
   type SignInQuery,
 } from "../../protocol/index.js";
-import type { Clock, Logger } from "../ports.js";
+import type { Clock, NodeLogger } from "../ports.js";
 import type { AccessLog } from "./access-log.js";
 import type { Attachment, Attachments } from "./attachments.js";
 
@@ -41,7 +41,7 @@ export interface SignInParts {
   readonly table: LockTable;
   readonly attachments: Attachments;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   readonly accessLog: AccessLog;
   /** Calls back after a read barrier, or with `false` when it took too long. */
   readonly barrier: (onEnd: (isPassed: boolean) => void) => void;

@@ -27,9 +27,9 @@ import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "../commands/a
 import type { EntryCache } from "../commands/entry-cache.js";
 import type { Proposer } from "../commands/proposer.js";
 import type { Operations, OperationsHost } from "../members/operations.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import type { ActionLog } from "../reads/action-log.js";
-import type { TransitionLog } from "../reads/transition-log.js";
+import type { ChangeLog } from "../reads/change-log.js";
 import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
 import type { CatchUp } from "../vitals/catch-up.js";
 import { membersAction } from "./audited.js";
@@ -46,11 +46,11 @@ export interface ApplierParts {
   readonly operations: Operations;
   readonly proposer: Proposer;
   /** Records what the table reports of each entry. */
-  readonly transitions: TransitionLog;
+  readonly changeLog: ChangeLog;
   /** `undefined` if the node keeps no audit. */
   readonly actions: ActionLog | undefined;
   readonly catchUp: CatchUp;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
 }
 
 export class Applier {
@@ -123,14 +123,14 @@ export class Applier {
 
   /** Whether the table holds the snapshot now. */
   #endRestore(snapshot: InstalledSnapshot, snapshots: SnapshotTurn): boolean {
-    const { transitions, logger } = this.#parts;
+    const { changeLog, logger } = this.#parts;
     const { index } = snapshot;
     if (snapshots.takeRestored() !== index) return false;
     this.#restoring = undefined;
     logger("info", "snapshot taken over", { index });
     const before = this.#configuration;
     this.#jumpTo(snapshot);
-    transitions.restart(index);
+    changeLog.restart(index);
     this.#host.step({ type: "applied", index });
     this.#tell(before);
     return true;
@@ -181,11 +181,11 @@ export class Applier {
     assert(configuration !== undefined, () => `entry ${index} is not a configuration`);
     this.#configuration = configuration;
     this.#parts.actions?.begin(index);
-    this.#parts.actions?.onApplied(membersAction(configuration), this.#parts.transitions.wallMs);
+    this.#parts.actions?.onApplied(membersAction(configuration), this.#parts.changeLog.wallMs);
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache, transitions, actions, catchUp, logger } = this.#parts;
+    const { table, attachments, cache, changeLog, actions, catchUp, logger } = this.#parts;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
@@ -193,7 +193,7 @@ export class Applier {
       logger("error", "an entry holds records that are not commands", { index });
     const isHeard = attachments.count > 0;
     const isReplay = !catchUp.isDone;
-    transitions.begin(index, stamp, wallMs, isReplay);
+    changeLog.begin(index, stamp, wallMs, isReplay);
     actions?.begin(index);
     table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
     if (!isReplay) this.#commandCount += commands.length;

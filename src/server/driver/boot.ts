@@ -9,7 +9,7 @@ import { LockTable } from "../../lockfsm/index.js";
 import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
 import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
-import type { AuditOptions } from "../reads/audit.js";
+import type { AuditRetention } from "../reads/audit.js";
 import { restoreAtBoot } from "../snapshots/restore-at-boot.js";
 import { Driver } from "./driver.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
@@ -38,7 +38,7 @@ export interface BootOptions
   /** The members that founded the cluster; `undefined` if they are not known. */
   readonly founders: Configuration | undefined;
   /** How much history of locks is kept in the directory; `undefined`: it is not written. */
-  readonly audit?: AuditOptions | undefined;
+  readonly audit?: AuditRetention | undefined;
 }
 
 export type BootWorld = Omit<
@@ -96,7 +96,7 @@ export function assembleDriver(options: DriverOptions, world: DriverWorld): Asse
 
 async function openAudit(
   { store: ordered }: DataDirectory,
-  options: AuditOptions | undefined,
+  options: AuditRetention | undefined,
 ): Promise<DriverPorts["audit"]> {
   if (options === undefined) return undefined;
   const store = new AuditStore(ordered);

@@ -35,11 +35,11 @@ import type { Attachment, Attachments } from "../commands/attachments.js";
 import type { SignIn } from "../commands/sign-in.js";
 import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
-import type { Clock, Logger, LogLevels } from "../ports.js";
+import type { Clock, LogLevels, NodeLogger } from "../ports.js";
 import { leastCostOf, refuse as refuseRead } from "../reads/query-answers.js";
 import { type AccessRefusal, accessProblem, judge, report } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
-import type { Watches } from "../reads/watches.js";
+import type { ServedWatches } from "../reads/served-watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
 import type { VitalsRelay } from "../vitals/vitals-relay.js";
 
@@ -72,14 +72,14 @@ export interface ClientSideParts {
   readonly accessLog: AccessLog;
   readonly reads: Reads;
   readonly operations: Operations;
-  readonly watches: Watches;
+  readonly watches: ServedWatches;
   readonly exporter: SnapshotExporter;
   readonly limits: Limits;
   /** How this node is; only points and events after that wall time. */
   readonly vitals: (after: number) => VitalsView;
   /** How other members are. */
   readonly relay: Pick<VitalsRelay, "ask" | "isFullFor">;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   readonly logLevels: LogLevels | undefined;
   /** A client has changed the level of the log. */
   readonly onLogLevel: (attachment: Attachment, operation: LogLevelOperation) => void;

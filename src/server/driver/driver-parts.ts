@@ -143,7 +143,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     tuning,
     raft.appliedIndex,
   );
-  const { transitions, watches } = observation;
+  const { changeLog, watches } = observation;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
   const operations = new Operations(
     operationWaitMs,
@@ -206,7 +206,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const applier = new Applier(
     {
       ...{ raft, table, attachments, cache, members, operations, proposer },
-      ...{ transitions, actions, catchUp, logger },
+      ...{ changeLog, actions, catchUp, logger },
     },
     host,
     { index: raft.appliedIndex, configuration },

@@ -15,8 +15,8 @@ import type {
 import type { RefusalCount } from "../commands/access-log.js";
 import type { NodeLimits } from "../limits/limits.js";
 import type { NodeTuning } from "../options.js";
-import type { Clock, Logger, LogLevels, Memory, Scheduler } from "../ports.js";
-import type { AuditOptions, AuditStatus } from "../reads/audit.js";
+import type { Clock, LogLevels, Memory, NodeLogger, Scheduler } from "../ports.js";
+import type { AuditRetention, AuditStatus } from "../reads/audit.js";
 import type { SnapshotStatus } from "../snapshots/ports.js";
 import type { NodeTimes } from "../vitals/node-times.js";
 import type { ProcessFigures } from "../vitals/vitals.js";
@@ -29,7 +29,7 @@ export interface DriverPorts {
   /** The snapshot that the log names and from which the table was restored. */
   readonly named: SnapshotManifest | undefined;
   /** Where the history of locks is written; `undefined`: it is kept only in memory. */
-  readonly audit?: (AuditOptions & { readonly store: AuditStore }) | undefined;
+  readonly audit?: (AuditRetention & { readonly store: AuditStore }) | undefined;
   readonly peers: Pick<PeerLinks, "send" | "flush" | "bufferedBytes">;
   readonly gateway: Pick<ClientGateway, "flush">;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface DriverPorts {
   readonly scheduler: Scheduler;
   readonly raft: Raft;
   readonly table: LockTable;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   /** Absent: the level cannot be changed. */
   readonly logLevels?: LogLevels;
   /** Figures of the process, for the vitals. Default: none is known. */

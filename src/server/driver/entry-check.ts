@@ -9,7 +9,7 @@
 import type { LockTable } from "../../lockfsm/index.js";
 import { checkBatch, decodeBatchHeader, latestStampAfter } from "../../protocol/index.js";
 import type { AppendReply, AppendRequest, Input, Raft } from "../../raft/index.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 
 /**
  * A stamp this far after the entry before is believed even beyond the bound: after a stamp at the
@@ -21,7 +21,7 @@ export interface EntryCheckParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly applier: { readonly index: number };
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
 }
 
 export class EntryCheck {

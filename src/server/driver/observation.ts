@@ -8,15 +8,15 @@ import type { AccessLog } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
 import type { ActionLog } from "../reads/action-log.js";
 import { Audit, type AuditStatus } from "../reads/audit.js";
-import { History } from "../reads/history.js";
+import { ChangeLog } from "../reads/change-log.js";
+import { HistoryAnswers } from "../reads/history-answers.js";
 import {
   QueryAnswers,
   type QueryAnswersParts,
   READ_COST_PER_TURN_MAX,
 } from "../reads/query-answers.js";
 import type { Reads } from "../reads/reads.js";
-import { TransitionLog } from "../reads/transition-log.js";
-import { Watches } from "../reads/watches.js";
+import { ServedWatches } from "../reads/served-watches.js";
 import type { LockTimes } from "../vitals/lock-times.js";
 import type { DriverPorts, ObservationStatus } from "./driver-ports.js";
 
@@ -36,8 +36,8 @@ export interface ObservationParts {
 }
 
 export class Observation {
-  readonly transitions: TransitionLog;
-  readonly watches: Watches;
+  readonly changeLog: ChangeLog;
+  readonly watches: ServedWatches;
   readonly #parts: ObservationParts;
   readonly #answers: QueryAnswers;
   readonly #audit: Audit | undefined;
@@ -46,20 +46,20 @@ export class Observation {
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
     const { table, audit, actions, wake, logger, accessLog, save, times } = parts;
     this.#parts = parts;
-    const transitions = new TransitionLog(tuning, index);
+    const changeLog = new ChangeLog(tuning, index);
     table.listen((change) => {
-      transitions.add(change);
-      if (!transitions.isReplay) times.note(change, transitions.stamp);
+      changeLog.add(change);
+      if (!changeLog.isReplay) times.note(change, changeLog.stamp);
     });
-    this.transitions = transitions;
-    this.watches = new Watches(transitions, tuning, index);
+    this.changeLog = changeLog;
+    this.watches = new ServedWatches(changeLog, tuning, index);
     this.#audit =
       audit === undefined
         ? undefined
-        : new Audit({ store: audit.store, transitions, actions, wake, logger }, audit);
-    const history = new History({ table, transitions, audit: this.#audit });
+        : new Audit({ store: audit.store, changeLog, actions, wake, logger }, audit);
+    const history = new HistoryAnswers({ table, changeLog, audit: this.#audit });
     this.#answers = new QueryAnswers({
-      ...{ table, transitions, history, accessLog, save },
+      ...{ table, changeLog, history, accessLog, save },
       audit: this.#audit,
     });
   }
@@ -70,15 +70,15 @@ export class Observation {
   }
 
   get status(): ObservationStatus {
-    const { watches, transitions } = this;
+    const { watches, changeLog } = this;
     return {
       watches: watches.count,
       watchesCompactedTotal: watches.compactedTotal,
-      changes: transitions.count,
-      changeBytes: transitions.bytes,
-      changesAfter: transitions.floor.index,
-      changesByType: transitions.totals,
-      endsByReason: transitions.endsByReason,
+      changes: changeLog.count,
+      changeBytes: changeLog.bytes,
+      changesAfter: changeLog.floor.index,
+      changesByType: changeLog.totals,
+      endsByReason: changeLog.endsByReason,
       audit: this.#audit?.status,
     };
   }

@@ -12,7 +12,7 @@ import type { Forwarding, ForwardRefusal } from "../commands/forwarding.js";
 import { ForwardedChunk, type WaitingLine } from "../commands/waiting-line.js";
 import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
 import type { SnapshotTurn } from "../snapshots/ports.js";
 import type { VitalsRelay } from "../vitals/vitals-relay.js";
@@ -35,7 +35,7 @@ export interface PeerRequestsParts {
   readonly members: Members;
   readonly limits: Pick<Limits, "runsOf">;
   readonly relay: Pick<VitalsRelay, "onQuestion" | "onReply">;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
 }
 

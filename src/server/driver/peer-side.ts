@@ -5,7 +5,7 @@
 import type { PeerEvents, PeerIdentity, PeerMessage } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import type { Input, NodeId } from "../../raft/index.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import type { NodeTimes } from "../vitals/node-times.js";
 import type { DriverOptions } from "./driver-ports.js";
 import type { LeaderView } from "./leader-view.js";
@@ -22,7 +22,7 @@ export class PeerSide implements PeerEvents {
   readonly #group: number;
   readonly #times: NodeTimes;
   readonly #leaderView: LeaderView;
-  readonly #logger: Logger;
+  readonly #logger: NodeLogger;
   readonly #wake: () => void;
   readonly #notePeer: (peer: PeerIdentity) => void;
   /** Endpoints of the peers that this process has had connections with. */
@@ -38,7 +38,7 @@ export class PeerSide implements PeerEvents {
   constructor(
     { group, knownPeers }: Pick<DriverOptions, "group" | "knownPeers">,
     leaderView: LeaderView,
-    logger: Logger,
+    logger: NodeLogger,
     wake: () => void,
     notePeer: (peer: PeerIdentity) => void,
     times: NodeTimes,

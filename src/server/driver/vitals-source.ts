@@ -105,10 +105,10 @@ function roleOf({ role, configuration }: Raft, nodeId: number): VitalsView["role
   return role === "preCandidate" ? "candidate" : role;
 }
 
-function totalsOf({ transitions }: Observation): PointTotals {
-  const { granted, queued, left } = transitions.totals;
+function totalsOf({ changeLog }: Observation): PointTotals {
+  const { granted, queued, left } = changeLog.totals;
   let lost = 0;
-  for (const [reason, count] of transitions.endsByReason.entries()) {
+  for (const [reason, count] of changeLog.endsByReason.entries()) {
     if (!CLIENT_ENDS.has(reason)) lost += count;
   }
   return { grants: granted, waits: queued, failures: left, lost };

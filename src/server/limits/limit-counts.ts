@@ -3,7 +3,7 @@
  * for each limit, however many clients there are. Refuses nothing itself.
  */
 import type { ClientLimits } from "../options.js";
-import type { Clock, Logger } from "../ports.js";
+import type { Clock, NodeLogger } from "../ports.js";
 import type { LimitedBy } from "./usage.js";
 
 const LINE_EVERY_MS = 10_000;
@@ -32,10 +32,10 @@ export class LimitCounts {
   /** Whether what exceeds a limit is refused; otherwise it is only counted. */
   readonly isEnforced: boolean;
   readonly #clock: Pick<Clock, "nowMs">;
-  readonly #logger: Logger;
+  readonly #logger: NodeLogger;
   readonly #exceeded = new Map<string, Exceeded>();
 
-  constructor(isEnforced: boolean, clock: Pick<Clock, "nowMs">, logger: Logger) {
+  constructor(isEnforced: boolean, clock: Pick<Clock, "nowMs">, logger: NodeLogger) {
     this.isEnforced = isEnforced;
     this.#clock = clock;
     this.#logger = logger;

@@ -4,7 +4,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import { beginMsOf, endMsOf } from "../../certificates/index.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 
 const DAY_MS = 86_400_000;
 /** In the order in which they are tried. */
@@ -12,11 +12,11 @@ const DAYS_BEFORE = [0, 1, 7, 30] as const;
 const LIFE_SHARE_MAX = 1 / 3;
 
 export class CertificateWarnings {
-  readonly #log: Logger;
+  readonly #log: NodeLogger;
   /** The fewest days that were logged, by fingerprint. */
   readonly #told = new Map<string, number>();
 
-  constructor(log: Logger) {
+  constructor(log: NodeLogger) {
     this.#log = log;
   }
 

@@ -9,7 +9,7 @@ import type { NodeId } from "../../raft/index.js";
 import { type PageTls, readPage } from "../../reach/index.js";
 import { isProtected, within } from "../../reach/portable.js";
 import { sentenceIn } from "../../text/index.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
 const ASK_AGAIN_MS = 500;
@@ -48,7 +48,7 @@ export interface JoinProof {
 export async function findCluster(
   id: NodeId,
   endpoints: readonly string[],
-  log: Logger,
+  log: NodeLogger,
   signal: AbortSignal | undefined,
   proof: JoinProof = {},
 ): Promise<ClusterAnswer> {

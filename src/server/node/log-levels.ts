@@ -4,24 +4,24 @@
  * always written. This never decides what is logged at which level.
  */
 import { LOG_LEVEL, type LogLevel, type LogLevelView } from "../../protocol/index.js";
-import type { Clock, Logger, LogLevels } from "../ports.js";
+import type { Clock, LogLevels, NodeLogger } from "../ports.js";
 
 export class NodeLogLevels implements LogLevels {
   /** Writes a line if its level is written now. */
-  readonly log: Logger;
+  readonly log: NodeLogger;
   readonly #usual: LogLevel;
-  readonly #sink: Logger;
+  readonly #sink: NodeLogger;
   readonly #clock: Clock;
   #level: LogLevel;
   #untilWallMs: number | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sink: Logger, usual: LogLevel, clock: Clock) {
+  constructor(sink: NodeLogger, usual: LogLevel, clock: Clock) {
     this.#sink = sink;
     this.#usual = usual;
     this.#clock = clock;
     this.#level = usual;
-    const log: Logger = (level, event, fields) => {
+    const log: NodeLogger = (level, event, fields) => {
       if (LOG_LEVEL[level] >= LOG_LEVEL[this.#level]) sink(level, event, fields);
     };
     this.log = Object.defineProperty(log, "isDebugging", {

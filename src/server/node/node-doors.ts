@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { DoorClients, type DoorClientsOptions, LeaseDoor } from "../../doors/index.js";
 import type { InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
 import { installed } from "../installation.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 
 /** What the door serves as its description. */
 const DESCRIPTION = "docs/reference/openapi.json";
@@ -21,7 +21,7 @@ export class NodeDoors {
   constructor(
     id: number,
     connect: (caller: InProcessCaller, events: InProcessEvents) => InProcessLink,
-    log: Logger,
+    log: NodeLogger,
     means: Pick<DoorClientsOptions, "clock" | "open"> = {},
   ) {
     const debug = (fields: object, event: string): void => {

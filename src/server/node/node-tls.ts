@@ -12,7 +12,7 @@ import { endMsOf } from "../../certificates/index.js";
 import { HoldfastError, OptionError } from "../../errors/index.js";
 import { type TlsCredentials, TransportTls } from "../../net/index.js";
 import type { TlsStatus } from "../pages/metrics.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import { CertificateWarnings } from "./certificate-warnings.js";
 import type { ResolvedTls } from "./resolve-options.js";
 
@@ -34,7 +34,7 @@ export class NodeTls {
   readonly transport: TransportTls;
   readonly #files: ResolvedTls;
   readonly #advertisedHost: string;
-  readonly #log: Logger;
+  readonly #log: NodeLogger;
   readonly #warnings: CertificateWarnings;
   readonly #watchers: FSWatcher[] = [];
   #look: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export class NodeTls {
     files: ResolvedTls,
     transport: TransportTls,
     advertisedHost: string,
-    log: Logger,
+    log: NodeLogger,
   ) {
     this.#files = files;
     this.#advertisedHost = advertisedHost;
@@ -63,7 +63,7 @@ export class NodeTls {
     files: ResolvedTls,
     nodeId: number,
     advertisedHost: string,
-    log: Logger,
+    log: NodeLogger,
   ): Promise<NodeTls> {
     const { cluster, minVersion, requiresClientCert } = files;
     const credentials = await readCredentials(files);

@@ -34,7 +34,7 @@ import {
 } from "../../protocol/index.js";
 import type { BootOptions } from "../driver/boot.js";
 import type { NodeMeans, NodeOptions } from "../options.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import { OTHER_PREFIX } from "../vitals/lock-times.js";
 import { computeClusterId } from "./cluster-id.js";
 
@@ -61,7 +61,7 @@ export interface ResolvedOptions
 interface Derived {
   readonly peerListen: HostPort;
   readonly tuning: NodeTuning;
-  readonly log: Logger;
+  readonly log: NodeLogger;
   /** `undefined`: everything is plain text. */
   readonly tls: ResolvedTls | undefined;
   /** `anonymous` may do nothing at this node while the cluster is open. */

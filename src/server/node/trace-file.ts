@@ -4,7 +4,7 @@
  */
 import { createWriteStream } from "node:fs";
 import type { TraceLine } from "../driver/raft-trace.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 
 export interface Trace {
   readonly line: TraceLine;
@@ -12,7 +12,7 @@ export interface Trace {
 }
 
 /** `path`: a file, created if it is missing; `-` is standard error. */
-export function openTrace(path: string, log: Logger): Trace {
+export function openTrace(path: string, log: NodeLogger): Trace {
   if (path === "-") {
     return { line: (line) => void process.stderr.write(`${line}\n`), close: () => {} };
   }

@@ -40,7 +40,7 @@ const RESTORE_ID_LENGTH_MAX = 128;
 const SESSIONS_PER_PAGE = 1_000;
 
 /** What a cluster says about a snapshot, and its chunks. */
-export interface OfferedSnapshot extends Pick<SnapshotManifest, "index" | "term" | "checksum"> {
+export interface SnapshotSource extends Pick<SnapshotManifest, "index" | "term" | "checksum"> {
   readonly clusterId: string;
   readonly nodeId: number;
   readonly chunkCount: number;
@@ -58,7 +58,7 @@ export interface OfferedSnapshot extends Pick<SnapshotManifest, "index" | "term"
  * `write` do, and with `INVALID_ARGUMENT` if the chunks are not those that were offered.
  */
 export async function writeSnapshotFile(
-  offered: OfferedSnapshot,
+  offered: SnapshotSource,
   write: (bytes: Uint8Array) => Promise<void>,
   onProgress: (bytes: number, of: number) => void,
 ): Promise<number> {

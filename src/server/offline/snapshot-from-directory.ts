@@ -19,7 +19,7 @@ import {
 import { NODE_TUNING_DEFAULTS } from "../options.js";
 import { restoreAtBoot } from "../snapshots/restore-at-boot.js";
 import { VERSION } from "../version.js";
-import type { OfferedSnapshot } from "./snapshot-files.js";
+import type { SnapshotSource } from "./snapshot-files.js";
 
 /**
  * The members of a founder without a snapshot that saw no change: it knew them only from its
@@ -40,7 +40,7 @@ interface Known {
  * Fails with `INVALID_ARGUMENT` if there is no data directory or it is empty, and with
  * `UNAVAILABLE` if a process uses it, permission is missing, or it is damaged.
  */
-export async function snapshotOfDirectory(path: string): Promise<OfferedSnapshot> {
+export async function snapshotOfDirectory(path: string): Promise<SnapshotSource> {
   const identity = await readIdentity(path);
   if (identity === undefined) {
     throw new HoldfastError("INVALID_ARGUMENT", `${path} is not the data directory of a node`);

@@ -1,11 +1,11 @@
 /**
  * Writes the history of locks and the actions of operators into the store as they happen, and keeps
- * it for as long as the operator wants, within the size that the operator allows. It reads the transition log like a watch, with one batch in flight, so that the
+ * it for as long as the operator wants, within the size that the operator allows. It reads the change log like a watch, with one batch in flight, so that the
  * table never waits for it. A batch and its mark are one write, so that a restart, which replays
  * the log, continues after it.
  *
  * A node does not end because its audit cannot be written, unless its disk failed. It logs that,
- * keeps trying while only space is missing, and notes a gap when the transition log has forgotten
+ * keeps trying while only space is missing, and notes a gap when the change log has forgotten
  * something that was not written.
  */
 import type { AuditPage, AuditPlace, LostTenures, Revision, Tenure } from "../../protocol/index.js";
@@ -16,16 +16,16 @@ import {
   isDiskFailure,
   isOutOfSpace,
 } from "../../storage/index.js";
-import type { Logger } from "../ports.js";
+import type { NodeLogger } from "../ports.js";
 import { StoreCalls } from "../snapshots/store-calls.js";
 import type { ActionLog, NotedAction } from "./action-log.js";
 import { encodeAction } from "./action-record.js";
 import { type AuditFilter, readAuditPage } from "./audit-page.js";
+import type { ChangeLog } from "./change-log.js";
 import { endOfEntry, isAfter, wholeEntryAt } from "./revisions.js";
 import { decodeTenure, encodeTenure, tenureAt } from "./tenures.js";
-import type { TransitionLog } from "./transition-log.js";
 
-export interface AuditOptions {
+export interface AuditRetention {
   /** How long a record is kept after its tenure ended, by the wall clock. */
   readonly keepMs: number;
   /** What records may take, keys and values; the oldest ones go before their age. */
@@ -35,12 +35,12 @@ export interface AuditOptions {
 export interface AuditParts {
   /** Has been loaded. */
   readonly store: AuditStore;
-  readonly transitions: TransitionLog;
+  readonly changeLog: ChangeLog;
   /** What operators did, and what was refused. Default: nothing of that is written. */
   readonly actions?: ActionLog | undefined;
   /** Asks for a turn. */
   readonly wake: () => void;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
 }
 
 /** Numbers for `/status` and `/metrics`. */
@@ -50,10 +50,10 @@ export interface AuditStatus {
    * restart.
    */
   readonly state: "writing" | "full" | "failed";
-  /** Transitions that were not looked at yet. */
+  /** Changes that were not looked at yet. */
   readonly lag: number;
   readonly writtenTotal: number;
-  /** Times that transitions were forgotten before they were written. */
+  /** Times that changes were forgotten before they were written. */
   readonly gapsTotal: number;
   /** Records that the store has lost, as far as this was noticed. */
   readonly lostTotal: number;
@@ -69,7 +69,7 @@ export interface AuditStatus {
 const RECORDS_PER_BATCH_MAX = 1_024;
 /** Bytes of tenures after which a batch takes no more: keys may be long. */
 const BATCH_BYTES = 256 << 10;
-/** Transitions that one turn looks at for a batch: a few milliseconds. */
+/** Changes that one turn looks at for a batch: a few milliseconds. */
 const LOOKS_PER_TURN_MAX = 8_192;
 /** Entries without anything to write, after which the mark is written alone. */
 const MARK_ENTRIES = 4_096;
@@ -85,7 +85,7 @@ const TRIM_RECORDS = 512;
 export class Audit {
   readonly #parts: AuditParts;
   readonly #calls: StoreCalls;
-  readonly #options: AuditOptions;
+  readonly #options: AuditRetention;
   /** As of the last write that succeeded. */
   #mark: AuditMark;
   /** Everything up to here is written or had nothing to write; never before the mark. */
@@ -114,13 +114,13 @@ export class Audit {
   /** Lost records that were logged. */
   #toldTotal = 0;
 
-  constructor(parts: AuditParts, options: AuditOptions) {
-    const { store, transitions, logger } = parts;
+  constructor(parts: AuditParts, options: AuditRetention) {
+    const { store, changeLog, logger } = parts;
     this.#parts = parts;
     this.#options = options;
     this.#isTrimNext = store.bytesKept > options.bytesMax;
     this.#calls = new StoreCalls(parts.wake);
-    const { floor } = transitions;
+    const { floor } = changeLog;
     this.#mark = store.mark ?? { through: floor, completeAfter: floor.index };
     this.#through = this.#mark.through;
     for (const notice of store.notices) logger("warn", "the audit was damaged", { notice });
@@ -134,7 +134,7 @@ export class Audit {
 
   /** There is a record of every tenure that ended after this entry, or it is in memory. */
   get completeAfter(): number {
-    const { floor } = this.#parts.transitions;
+    const { floor } = this.#parts.changeLog;
     // The mark does not contain a gap that was not written yet.
     return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
   }
@@ -144,10 +144,10 @@ export class Audit {
   }
 
   get status(): AuditStatus {
-    const { transitions } = this.#parts;
+    const { changeLog } = this.#parts;
     return {
       state: this.#state,
-      lag: transitions.end - transitions.positionAfter(this.#through),
+      lag: changeLog.end - changeLog.positionAfter(this.#through),
       writtenTotal: this.#writtenTotal,
       gapsTotal: this.#gapsTotal,
       lostTotal: this.#parts.store.lostTotal,
@@ -255,7 +255,7 @@ export class Audit {
 
   /** Forgotten before it was written: a snapshot was installed, or the store was too slow. */
   #noteGap(): void {
-    const { floor } = this.#parts.transitions;
+    const { floor } = this.#parts.changeLog;
     const through = this.#through;
     if (!isAfter(floor, through)) return;
     this.#gapsTotal += 1;
@@ -298,14 +298,14 @@ export class Audit {
     readonly records: readonly AuditRecord[];
     readonly reached: Revision;
   } {
-    const { transitions } = this.#parts;
+    const { changeLog } = this.#parts;
     const records: AuditRecord[] = [];
-    const from = transitions.positionAfter(this.#through);
+    const from = changeLog.positionAfter(this.#through);
     let position = from;
     let bytes = 0;
-    while (position < transitions.end && position - from < LOOKS_PER_TURN_MAX) {
+    while (position < changeLog.end && position - from < LOOKS_PER_TURN_MAX) {
       if (records.length === RECORDS_PER_BATCH_MAX || bytes >= BATCH_BYTES) break;
-      const noted = tenureAt(transitions, position);
+      const noted = tenureAt(changeLog, position);
       position += 1;
       if (noted === undefined) continue;
       const { revision, endedWallMs, tenure } = noted;
@@ -313,8 +313,8 @@ export class Audit {
       bytes += tenure.key.length + body.length;
       records.push({ ...revision, lockKey: tenure.key, endedWallMs, body });
     }
-    this.#hasMore = position < transitions.end;
-    const reached = this.#hasMore ? transitions.revisionAt(position - 1) : endOfEntry(index);
+    this.#hasMore = position < changeLog.end;
+    const reached = this.#hasMore ? changeLog.revisionAt(position - 1) : endOfEntry(index);
     return { records, reached };
   }
 

@@ -26,10 +26,10 @@ import {
 import type { AccessLog } from "../commands/access-log.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { Audit } from "./audit.js";
-import type { History } from "./history.js";
+import type { ChangeLog } from "./change-log.js";
+import type { HistoryAnswers } from "./history-answers.js";
 import { judge } from "./read-rights.js";
 import { usualHoldMs } from "./tenures.js";
-import type { TransitionLog } from "./transition-log.js";
 
 /** The cost of any answer in addition to the lines it shows. */
 const ANSWER_COST = 16;
@@ -64,8 +64,8 @@ export type TableQuery =
 
 export interface QueryAnswersParts {
   readonly table: LockTable;
-  readonly transitions: TransitionLog;
-  readonly history: History;
+  readonly changeLog: ChangeLog;
+  readonly history: HistoryAnswers;
   /** `undefined` if the node keeps none. */
   readonly audit: Audit | undefined;
   readonly accessLog: AccessLog;
@@ -167,9 +167,9 @@ export class QueryAnswers {
   }
 
   #explain({ key, session, sequence }: ExplainQuery, viewer: Viewer): unknown {
-    const { table, transitions } = this.#parts;
+    const { table, changeLog } = this.#parts;
     const request = session === 0 ? undefined : { session, sequence };
-    return table.explain(key, request, (of) => usualHoldMs(transitions, of), viewer);
+    return table.explain(key, request, (of) => usualHoldMs(changeLog, of), viewer);
   }
 }
 

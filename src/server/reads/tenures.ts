@@ -12,7 +12,7 @@ import {
   type Tenure,
   Writer,
 } from "../../protocol/index.js";
-import type { TransitionLog } from "./transition-log.js";
+import type { ChangeLog } from "./change-log.js";
 
 export type EndedTenure = Tenure & { readonly reason: EndReason };
 
@@ -24,7 +24,7 @@ export interface NotedTenure {
 
 /** A key's usual hold time is the average of this many of its last ends, … */
 const USUAL_OF_LAST = 16;
-/** … among this many of the last transitions, which takes at most a millisecond. */
+/** … among this many of the last changes, which takes at most a millisecond. */
 const USUAL_LOOKS_MAX = 32_768;
 /** Fields of a record. */
 const POSITIONS = 13;
@@ -32,7 +32,7 @@ const POSITIONS = 13;
 const INITIAL_BYTES = 64;
 
 /** The tenure that ends with the change at `position`, if one does. */
-export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
+export function tenureAt(log: ChangeLog, position: number): NotedTenure | undefined {
   const type = log.typeAt(position);
   if (type !== "ended" && type !== "moved") return undefined;
   const { key, mode, token, session, sessionName, identity, ...rest } = log.viewAt(position);
@@ -47,7 +47,7 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
 }
 
 /** The tenures of a key that ended and are kept, the newest first, at most `limit`. */
-export function tenuresOf(log: TransitionLog, key: string, limit: number): EndedTenure[] {
+export function tenuresOf(log: ChangeLog, key: string, limit: number): EndedTenure[] {
   const found: EndedTenure[] = [];
   for (let position = log.end - 1; position >= log.first && found.length < limit; position -= 1) {
     if (log.keyAt(position) !== key) continue;
@@ -58,7 +58,7 @@ export function tenuresOf(log: TransitionLog, key: string, limit: number): Ended
 }
 
 /** How long a key was held lately, on average, in milliseconds; `undefined` if nothing is known. */
-export function usualHoldMs(log: TransitionLog, key: string): number | undefined {
+export function usualHoldMs(log: ChangeLog, key: string): number | undefined {
   const oldest = Math.max(log.first, log.end - USUAL_LOOKS_MAX);
   let count = 0;
   let heldMs = 0;

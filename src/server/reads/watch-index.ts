@@ -2,11 +2,11 @@
  * Finds the watches that match a change without looking at the others: one lookup for its key, and
  * one for each length of a watched prefix.
  */
-import type { Watch } from "../commands/watch.js";
+import type { ServedWatch } from "../commands/served-watch.js";
 
 export class WatchIndex {
-  readonly #byKey = new Map<string, Set<Watch>>();
-  readonly #byPrefix = new Map<string, Set<Watch>>();
+  readonly #byKey = new Map<string, Set<ServedWatch>>();
+  readonly #byPrefix = new Map<string, Set<ServedWatch>>();
   /** The number of different prefixes of each length. */
   readonly #prefixLengths = new Map<number, number>();
   #size = 0;
@@ -15,7 +15,7 @@ export class WatchIndex {
     return this.#size;
   }
 
-  add(watch: Watch): void {
+  add(watch: ServedWatch): void {
     const { key, isPrefix } = watch.query;
     const index = isPrefix ? this.#byPrefix : this.#byKey;
     let watches = index.get(key);
@@ -28,7 +28,7 @@ export class WatchIndex {
     this.#size += 1;
   }
 
-  remove(watch: Watch): void {
+  remove(watch: ServedWatch): void {
     const { key, isPrefix } = watch.query;
     const index = isPrefix ? this.#byPrefix : this.#byKey;
     const watches = index.get(key);
@@ -40,7 +40,7 @@ export class WatchIndex {
   }
 
   /** Calls `found` with each watch that matches `key`. */
-  forEach(key: string, found: (watch: Watch) => void): void {
+  forEach(key: string, found: (watch: ServedWatch) => void): void {
     const exact = this.#byKey.get(key);
     if (exact !== undefined) for (const watch of exact) found(watch);
     for (const length of this.#prefixLengths.keys()) {
@@ -50,7 +50,7 @@ export class WatchIndex {
     }
   }
 
-  *all(): Iterable<Watch> {
+  *all(): Iterable<ServedWatch> {
     for (const watches of this.#byKey.values()) yield* watches;
     for (const watches of this.#byPrefix.values()) yield* watches;
   }

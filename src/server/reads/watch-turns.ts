@@ -2,12 +2,12 @@
  * Watches that are behind. Askers take turns: many watches of one identity that want old changes
  * make its own watches wait, and watches of others no longer than one of its turns takes.
  */
-import type { Watch } from "../commands/watch.js";
+import type { ServedWatch } from "../commands/served-watch.js";
 import type { Usage } from "../limits/usage.js";
 
 export class WatchTurns {
   /** The first one has the turn; none is empty. */
-  readonly #lines = new Map<Usage, Set<Watch>>();
+  readonly #lines = new Map<Usage, Set<ServedWatch>>();
   #size = 0;
 
   get size(): number {
@@ -20,7 +20,7 @@ export class WatchTurns {
   }
 
   /** At the end of its line. */
-  add(watch: Watch): void {
+  add(watch: ServedWatch): void {
     const line = this.#lines.get(watch.asker);
     if (line === undefined) this.#lines.set(watch.asker, new Set([watch]));
     else if (line.has(watch)) return;
@@ -28,7 +28,7 @@ export class WatchTurns {
     this.#size += 1;
   }
 
-  delete(watch: Watch): void {
+  delete(watch: ServedWatch): void {
     const line = this.#lines.get(watch.asker);
     if (line?.delete(watch) !== true) return;
     this.#size -= 1;
@@ -39,7 +39,7 @@ export class WatchTurns {
    * Every watch that is here now, at most once: one of each asker, then the next of each. Where the
    * caller stops, the next call goes on.
    */
-  *inTurns(): Generator<Watch> {
+  *inTurns(): Generator<ServedWatch> {
     const rounds = [...this.#lines].map(([asker, line]) => ({ asker, watches: [...line] }));
     const length = Math.max(0, ...rounds.map(({ watches }) => watches.length));
     for (let i = 0; i < length; i += 1) {

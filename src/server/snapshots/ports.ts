@@ -13,7 +13,7 @@ import type {
 } from "../../raft/index.js";
 import type { SnapshotStore } from "../../storage/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import type { Clock, Logger } from "../ports.js";
+import type { Clock, NodeLogger } from "../ports.js";
 
 export type SnapshotMessage = Extract<
   PeerMessage,
@@ -37,7 +37,7 @@ export interface SnapshotPorts {
   readonly send: (peer: NodeId, message: SnapshotMessage) => void;
   /** Asks for a turn. */
   readonly wake: () => void;
-  readonly logger: Logger;
+  readonly logger: NodeLogger;
   /** A client is notified that a snapshot of that entry is ready for it. */
   readonly onSaved?: (attachment: Attachment, index: number) => void;
 }
@@ -67,7 +67,7 @@ export interface NamedSnapshots {
   restore(snapshot: InstalledSnapshot): void;
 }
 
-export interface SnapshotOptions {
+export interface SnapshotTuning {
   /** Bytes of entries after the last snapshot, beyond which the next one is taken … */
   readonly snapshotLogBytes: number;
   /** … if they are also more than this many times the bytes of that one. */

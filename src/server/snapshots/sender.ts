@@ -9,7 +9,7 @@
 import { assert } from "../../errors/index.js";
 import type { Input, NodeId, WantedSnapshot } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
-import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
+import type { SnapshotPorts, SnapshotTuning, TransferStatus } from "./ports.js";
 import { isSameSnapshot, type SnapshotRetention } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";
 import { SnapshotTransfer } from "./transfer.js";
@@ -33,7 +33,7 @@ interface Failures {
 
 export class SnapshotSender {
   readonly #ports: SnapshotPorts;
-  readonly #options: SnapshotOptions;
+  readonly #options: SnapshotTuning;
   readonly #calls: StoreCalls;
   readonly #retention: SnapshotRetention;
   readonly #transfers = new Map<NodeId, SnapshotTransfer>();
@@ -45,7 +45,7 @@ export class SnapshotSender {
 
   constructor(
     ports: SnapshotPorts,
-    options: SnapshotOptions,
+    options: SnapshotTuning,
     calls: StoreCalls,
     retention: SnapshotRetention,
   ) {

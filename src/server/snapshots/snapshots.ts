@@ -21,9 +21,9 @@ import { SnapshotExporter } from "./exporter.js";
 import type {
   NamedSnapshots,
   SnapshotMessage,
-  SnapshotOptions,
   SnapshotPorts,
   SnapshotStatus,
+  SnapshotTuning,
   SnapshotTurn,
 } from "./ports.js";
 import { type DecodedSnapshot, type ReceivedSnapshot, SnapshotReceiver } from "./receiver.js";
@@ -48,7 +48,7 @@ interface Turn {
 
 export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #ports: SnapshotPorts;
-  readonly #options: SnapshotOptions;
+  readonly #options: SnapshotTuning;
   readonly #calls: StoreCalls;
   readonly #retention: SnapshotRetention;
   readonly #trail: AppliedTrail;
@@ -69,7 +69,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   #isStopped = false;
 
   /** `named`: the snapshot that the log names, which is already in the table. */
-  constructor(ports: SnapshotPorts, options: SnapshotOptions, named: SnapshotManifest | undefined) {
+  constructor(ports: SnapshotPorts, options: SnapshotTuning, named: SnapshotManifest | undefined) {
     this.#ports = ports;
     this.#options = options;
     this.#calls = new StoreCalls(() => ports.wake());

@@ -7,7 +7,7 @@ import { assert } from "../../errors/index.js";
 import { type Configuration, encodeConfiguration } from "../../raft/index.js";
 import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
 import { SnapshotDraft } from "./draft.js";
-import type { SnapshotOptions, SnapshotPorts } from "./ports.js";
+import type { SnapshotPorts, SnapshotTuning } from "./ports.js";
 import type { SnapshotRetention } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";
 
@@ -40,7 +40,7 @@ export interface TakerEvents {
 
 export class SnapshotTaker {
   readonly #ports: SnapshotPorts;
-  readonly #options: SnapshotOptions;
+  readonly #options: SnapshotTuning;
   readonly #calls: StoreCalls;
   readonly #retention: Pick<SnapshotRetention, "newest">;
   readonly #events: TakerEvents;
@@ -60,7 +60,7 @@ export class SnapshotTaker {
 
   constructor(
     ports: SnapshotPorts,
-    options: SnapshotOptions,
+    options: SnapshotTuning,
     calls: StoreCalls,
     retention: Pick<SnapshotRetention, "newest">,
     events: TakerEvents,

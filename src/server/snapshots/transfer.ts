@@ -6,7 +6,7 @@
  */
 import type { NodeId } from "../../raft/index.js";
 import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
-import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
+import type { SnapshotPorts, SnapshotTuning, TransferStatus } from "./ports.js";
 import type { StoreCalls } from "./store-calls.js";
 
 /** Chunks that may be sent beyond what the receiver has durably. */
@@ -20,7 +20,7 @@ export class SnapshotTransfer {
   readonly peer: NodeId;
   readonly epoch: number;
   readonly #ports: SnapshotPorts;
-  readonly #options: SnapshotOptions;
+  readonly #options: SnapshotTuning;
   readonly #calls: StoreCalls;
   readonly #term: number;
   #manifest: SnapshotManifest;
@@ -42,7 +42,7 @@ export class SnapshotTransfer {
 
   constructor(
     ports: SnapshotPorts,
-    options: SnapshotOptions,
+    options: SnapshotTuning,
     calls: StoreCalls,
     to: { readonly peer: NodeId; readonly epoch: number },
     manifest: SnapshotManifest,

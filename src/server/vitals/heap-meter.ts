@@ -4,7 +4,7 @@
  * and seldom, because the figures change slowly; it never wakes the loop.
  */
 import { getHeapStatistics } from "node:v8";
-import type { Clock, Logger, Memory } from "../ports.js";
+import type { Clock, Memory, NodeLogger } from "../ports.js";
 
 /**
  * The share of the old space that may be used. V8 gives up well before that space is full, when
@@ -23,14 +23,14 @@ export interface HeapFigures {
 
 export class HeapMeter implements Memory {
   readonly #nowMs: Clock["nowMs"];
-  readonly #logger: Logger;
+  readonly #logger: NodeLogger;
   readonly #figures: () => HeapFigures;
   #lookAtMs = Number.NEGATIVE_INFINITY;
   #isScarce = false;
 
   constructor(
     nowMs: Clock["nowMs"],
-    logger: Logger,
+    logger: NodeLogger,
     figures: () => HeapFigures = getHeapStatistics,
   ) {
     this.#nowMs = nowMs;

@@ -47,7 +47,7 @@ describe("a watch", () => {
     expect((await world.until(client.acquire("k"))).isHeld).toBe(true);
   });
 
-  it("reports transitions of a key, or of all with a prefix, in the order of the log", async () => {
+  it("reports changes of a key, or of all with a prefix, in the order of the log", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { name: "watcher" });
     const ofKey = client.watch("orders/1");

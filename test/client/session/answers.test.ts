@@ -132,16 +132,16 @@ describe("evidence", () => {
   it("of a keepalive is matched by its number, once, and never across connections", () => {
     outgoing.keepalive(100);
     outgoing.keepalive(200);
-    tell({ kind: MESSAGE.pulse, number: 1, stamp: 60 }, 250);
+    tell({ kind: MESSAGE.renewed, number: 1, stamp: 60 }, 250);
     expect(lease.newestMs).toBe(100);
     outgoing.disconnect();
-    tell({ kind: MESSAGE.pulse, number: 2, stamp: 61 }, 260);
+    tell({ kind: MESSAGE.renewed, number: 2, stamp: 61 }, 260);
     expect(lease.newestMs).toBe(100);
     outgoing.frame.begin(1 << 20);
     outgoing.keepalive(300);
-    tell({ kind: MESSAGE.pulse, number: 2, stamp: 62 }, 350);
+    tell({ kind: MESSAGE.renewed, number: 2, stamp: 62 }, 350);
     expect(lease.newestMs).toBe(100);
-    tell({ kind: MESSAGE.pulse, number: 3, stamp: 62 }, 350);
+    tell({ kind: MESSAGE.renewed, number: 3, stamp: 62 }, 350);
     expect(lease.newestMs).toBe(300);
   });
 });

@@ -11,6 +11,7 @@ import { packPayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
   attachKeyOf,
+  type ClientRequest,
   type Command,
   decodeFrame,
   type Hello,
@@ -24,7 +25,6 @@ import {
   type Operation,
   ProtocolError,
   type Query,
-  type Request,
   type SequencedCommand,
   type ServerMessage,
   type SignInQuery,
@@ -224,7 +224,7 @@ export class ServerConnection {
   }
 
   #receive(frame: Uint8Array): void {
-    const requests: Request[] = [];
+    const requests: ClientRequest[] = [];
     try {
       decodeFrame(frame, {
         request: (request) => requests.push(request),
@@ -239,7 +239,7 @@ export class ServerConnection {
     for (const request of requests) if (this.#serverSees === "open") this.#handle(request);
   }
 
-  #handle(request: Request): void {
+  #handle(request: ClientRequest): void {
     if (isQuery(request) && request.op === OP.signIn) {
       this.#signIn(request);
       return;

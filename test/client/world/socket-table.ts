@@ -7,11 +7,12 @@ import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import { LockTable, type Outbox, type TableCommand } from "../../../src/lockfsm/index.js";
+import { LockTable, type TableCommand, type TableOutbox } from "../../../src/lockfsm/index.js";
 import { packPayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
   attachKeyOf,
+  type ClientRequest,
   decodeFrame,
   isAttachCommand,
   isNodeOperation,
@@ -20,7 +21,6 @@ import {
   MESSAGE,
   type NodeEndpoint,
   PROTOCOL_VERSION,
-  type Request,
   type ServerMessage,
   type SessionMessage,
   STATUS,
@@ -41,7 +41,7 @@ interface Peer {
   expected: number;
 }
 
-export class SocketTable implements Outbox {
+export class SocketTable implements TableOutbox {
   readonly table = new LockTable();
   /** Three voters, of which this is the first. */
   readonly members: TableMembers;
@@ -148,7 +148,7 @@ export class SocketTable implements Outbox {
     this.#flush(peer);
   }
 
-  #take(peer: Peer, command: Request): void {
+  #take(peer: Peer, command: ClientRequest): void {
     if (isOperation(command) && !isNodeOperation(command)) {
       const answer = this.members.carryOut(command, this.cluster);
       peer.messages.push({ kind: MESSAGE.answer, id: command.id, ...answer });

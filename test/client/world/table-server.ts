@@ -8,7 +8,7 @@
 
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
-import { type Credential, LockTable, type Outbox } from "../../../src/lockfsm/index.js";
+import { type Credential, LockTable, type TableOutbox } from "../../../src/lockfsm/index.js";
 import {
   type Attached,
   attachKeyOf,
@@ -63,7 +63,7 @@ export interface ShownToken {
   readonly atMs: number;
 }
 
-export class TableServer implements Outbox {
+export class TableServer implements TableOutbox {
   readonly world: SimulatedWorld;
   readonly table = new LockTable();
   readonly reads = new TableReads(this.table);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { distributionOf, distributionText } from "../../../dashboard/views/lock/distribution.js";
-import { type HeldPeriod, tenureBars } from "../../../dashboard/views/lock/tenure-bars.js";
+import { type HeldTenure, tenureBars } from "../../../dashboard/views/lock/tenure-bars.js";
 
 describe("a distribution", () => {
   it("counts each time in one range, of which the fullest is whole", () => {
@@ -36,7 +36,7 @@ describe("bars of owners over time", () => {
       grantedWallMs,
       heldMs,
       reason: isHeld ? undefined : "released",
-    }) satisfies HeldPeriod;
+    }) satisfies HeldTenure;
 
   it("have a lane for each holder, and what is held reaches until now", () => {
     const { lanes, beginWallMs, endWallMs } = tenureBars(

@@ -68,16 +68,16 @@ describe("the events that wait to be sent", () => {
     reading.end();
   });
 
-  test("of a caller that has read nothing between two beats are given up with it", async () => {
+  test("of a caller that has read nothing between two keepalives are given up with it", async () => {
     const all = new WaitingEvents();
     const [stream, response] = await open(all, false);
     while (all.bytes < 100_000) {
       stream.send(EVENT);
       await new Promise(setImmediate);
     }
-    stream.beat(": beat\n\n");
+    stream.keepalive(": keepalive\n\n");
     expect(response.destroyed).toBe(false);
-    stream.beat(": beat\n\n");
+    stream.keepalive(": keepalive\n\n");
     expect(response.destroyed).toBe(true);
     await vi.waitFor(() => expect(all.bytes).toBe(0));
   });

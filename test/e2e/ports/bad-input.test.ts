@@ -11,10 +11,10 @@ import { connect, HoldfastError } from "../../../src/index.js";
 import {
   type AcquireCommand,
   CLIENT_FRAME_BYTES_MAX,
+  type ClientRequest,
   MESSAGE,
   OP,
   type OpenCommand,
-  type Request,
   STATUS,
 } from "../../../src/protocol/index.js";
 import { frameOf } from "../../net/gateway/client.js";
@@ -59,10 +59,10 @@ const acquire = (key: string): AcquireCommand => ({
   items: [{ key, mode: "exclusive" }],
   waitMs: 0,
 });
-const inspect = (key: string, id = 6): Request => ({ op: OP.inspect, id, key });
+const inspect = (key: string, id = 6): ClientRequest => ({ op: OP.inspect, id, key });
 
 /** A frame of one request in which some bytes are replaced by what no encoder would write. */
-function patched(request: Request, from: string, to: string): Buffer {
+function patched(request: ClientRequest, from: string, to: string): Buffer {
   const whole = Buffer.from(frameOf([request])).toString("hex");
   if (!whole.includes(from)) throw new Error(`${from} is not in ${whole}`);
   return bytes(whole.replace(from, to));
@@ -232,14 +232,14 @@ describe("garbage", () => {
   });
 });
 
-const end = (): Request => ({
+const end = (): ClientRequest => ({
   op: OP.end,
   sequence: 2,
   mark: 1,
   acknowledged: [1],
   target: 1,
 });
-const close = (): Request => ({ op: OP.close, sequence: 3, mark: 3, acknowledged: [] });
+const close = (): ClientRequest => ({ op: OP.close, sequence: 3, mark: 3, acknowledged: [] });
 
 function edited(
   frame: Buffer,

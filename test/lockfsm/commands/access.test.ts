@@ -307,7 +307,7 @@ describe("a session", () => {
     expect(log.change(remove("ci"))).toEqual(OK);
     expect(log.table.listSessions(0, 99).sessions).toHaveLength(1);
     const said = clients[2]?.keepalive() ?? [];
-    expect(said.some(({ kind }) => kind === MESSAGE.pulse)).toBe(false);
+    expect(said.some(({ kind }) => kind === MESSAGE.renewed)).toBe(false);
     const before = log.said.length;
     const entries = log.finishWork();
     expect(entries).toBeGreaterThan(3);

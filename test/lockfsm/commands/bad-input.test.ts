@@ -11,7 +11,7 @@ import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { TOKENS_END, TokenCounter } from "../../../src/lockfsm/token-counter.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   decodeCommand,
   encodeCommand,
   type Item,
@@ -80,7 +80,7 @@ function codeOf({ log, a }: Scene, body: Body<SequencedCommand>): ErrorCode | un
   return result === undefined ? undefined : errorCodeOf(result.status);
 }
 
-const acquire = (items: readonly Item[], options: Partial<AcquireOptions> = {}, waitMs = 0) =>
+const acquire = (items: readonly Item[], options: Partial<AcquireTerms> = {}, waitMs = 0) =>
   ({
     op: OP.acquire,
     owner: 1,

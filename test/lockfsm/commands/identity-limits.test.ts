@@ -8,7 +8,7 @@ import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { type IdentityLimit, LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   ANONYMOUS,
   OP,
   type Result,
@@ -90,7 +90,7 @@ function sceneOf(): Scene {
 }
 
 const stealing = { options: { steal: true } };
-const acquiring = (key: string, waitMs = WAIT_FOREVER, options: Partial<AcquireOptions> = {}) => {
+const acquiring = (key: string, waitMs = WAIT_FOREVER, options: Partial<AcquireTerms> = {}) => {
   return ({ asker }: Scene) =>
     asker.acquire(exclusive(key), waitMs, {
       ...{ owner: 9, options: { ...ACQUIRE_DEFAULTS, ...options } },

@@ -115,7 +115,7 @@ describe("a lease", () => {
     a.take();
     expect(log.table.nextDueAt).toBe(11_600);
     log.stamp += 600;
-    expect(a.keepalive()).toEqual([{ kind: MESSAGE.pulse, number: 1, stamp: 11_200 }]);
+    expect(a.keepalive()).toEqual([{ kind: MESSAGE.renewed, number: 1, stamp: 11_200 }]);
     expect(log.table.nextDueAt).toBe(12_200);
   });
 

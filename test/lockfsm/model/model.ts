@@ -194,7 +194,7 @@ function executeOf(model: Model, id: number, epoch: number, command: SessionComm
   noteRead(session, command);
   if (command.op === OP.keepalive) {
     renew(model, session);
-    model.say(session, { kind: MESSAGE.pulse, number: command.number, stamp });
+    model.say(session, { kind: MESSAGE.renewed, number: command.number, stamp });
   } else if (command.op === OP.recall) {
     renew(model, session);
     recall(model, session, command);

@@ -5,7 +5,7 @@
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type AccessLevel,
-  type AcquireOptions,
+  type AcquireTerms,
   ANONYMOUS,
   type ClaimMode,
   type CredentialKind,
@@ -192,7 +192,7 @@ export interface ModelRequest {
   readonly since: number;
   /** Infinite when there is none. */
   deadline: number;
-  readonly options: AcquireOptions;
+  readonly options: AcquireTerms;
   readonly detects: boolean;
   readonly upgrades: ModelHold | undefined;
   /** Keys in which it was found that nothing before it conflicts with it. */
@@ -213,7 +213,7 @@ export interface ModelHold {
   readonly since: number;
   /** How long its request stood in queues. */
   readonly waitedMs: number;
-  readonly options: AcquireOptions;
+  readonly options: AcquireTerms;
   value: string;
   revoked: { readonly at: number; readonly reason: string; readonly by: string } | undefined;
   lease: ModelLease | undefined;

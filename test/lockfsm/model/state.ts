@@ -2,7 +2,7 @@
  * The memory of the naive model, and its two ways to speak. The rules are in the files that are named
  * after them; see `model.ts`.
  */
-import type { Outbox, TableSettings } from "../../../src/lockfsm/index.js";
+import type { TableOutbox, TableSettings } from "../../../src/lockfsm/index.js";
 import type { AccessLevel, SessionMessage } from "../../../src/protocol/index.js";
 import { TOKEN_MIN } from "../../../src/protocol/index.js";
 import type {
@@ -20,7 +20,7 @@ import { foundersOf, itemIn, type ModelCredential, type ModelIdentity } from "./
 type ModelWork = string | ModelSession | ModelIdentity;
 
 /** Keeps what was said: cycles are known by their place in it. */
-export interface ModelOutbox extends Outbox {
+export interface ModelOutbox extends TableOutbox {
   readonly said: readonly unknown[];
 }
 

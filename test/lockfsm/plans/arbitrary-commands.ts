@@ -9,7 +9,7 @@ import {
   ACCESS_LEVEL,
   ACQUIRE_DEFAULTS,
   type AccessLevel,
-  type AcquireOptions,
+  type AcquireTerms,
   type Command,
   decodeCommand,
   EXTEND_MODE,
@@ -94,7 +94,7 @@ const item: fc.Arbitrary<Item> = fc.oneof(
   },
 );
 
-const options: fc.Arbitrary<AcquireOptions> = fc
+const options: fc.Arbitrary<AcquireTerms> = fc
   .record(
     {
       priority: fc.constantFrom(1, 60, 61),

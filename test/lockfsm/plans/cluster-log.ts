@@ -7,7 +7,7 @@ import { TableState } from "../../../src/lockfsm/records/state.js";
 import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   type AttachCommand,
   type Attached,
   type Command,
@@ -36,7 +36,7 @@ export interface Read {
  */
 export interface Asking extends Read {
   readonly owner?: number;
-  readonly options?: Partial<AcquireOptions>;
+  readonly options?: Partial<AcquireTerms>;
 }
 
 /** Named owners, and requests of theirs. */
@@ -51,7 +51,7 @@ export interface Leasing extends Read {
   readonly ttlMs?: number;
   readonly waitMs?: number;
   readonly isSplit?: boolean;
-  readonly options?: Partial<AcquireOptions>;
+  readonly options?: Partial<AcquireTerms>;
 }
 
 /** A hold or a wait, as its session knows it: by the sequence of its acquire or adopt. */

@@ -4,7 +4,7 @@
  * `plans.ts`.
  */
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
-import type { Outbox, TableCommand, TableEntry } from "../../../src/lockfsm/index.js";
+import type { TableCommand, TableEntry, TableOutbox } from "../../../src/lockfsm/index.js";
 import {
   type AttachCommand,
   type Attached,
@@ -90,7 +90,7 @@ interface ClientState {
   sent: TableCommand[];
 }
 
-export class Clients implements Outbox {
+export class Clients implements TableOutbox {
   readonly #clients: ClientState[] = Array.from({ length: CLIENTS }, () => freshClient(0));
   /** The commands of the last entry. */
   #commands: readonly TableCommand[] = [];

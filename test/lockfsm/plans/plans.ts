@@ -9,7 +9,7 @@ import type { TableSettings } from "../../../src/lockfsm/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type AccessCommand,
-  type AcquireOptions,
+  type AcquireTerms,
   EXTEND_MODE,
   type ExtendMode,
   type Item,
@@ -70,7 +70,7 @@ interface Acquiring extends From {
   readonly owner: number;
   readonly items: readonly Item[];
   readonly waitMs: number;
-  readonly options: AcquireOptions | undefined;
+  readonly options: AcquireTerms | undefined;
 }
 /** For a lease. With `again` it asks for what one of the last takes of anybody asked for. */
 export interface Taking extends From {
@@ -83,7 +83,7 @@ export interface Taking extends From {
   readonly isSplit: boolean;
   readonly ttlMs: number;
   readonly waitMs: number;
-  readonly options: AcquireOptions | undefined;
+  readonly options: AcquireTerms | undefined;
 }
 /** In the keys of one of the last takes and by its owner; with `keys` in others. */
 export interface Owning extends From {
@@ -235,7 +235,7 @@ const items = fc.oneof(
   { weight: 1, arbitrary: fc.array(anyItem, { maxLength: 3 }) },
 );
 
-const options: fc.Arbitrary<AcquireOptions> = fc.record({
+const options: fc.Arbitrary<AcquireTerms> = fc.record({
   priority: fc.constantFrom(0, 0, 1, 2, 60),
   maxHoldMs: fc.constantFrom(0, 0, 1_000, 2_000),
   minHoldMs: fc.constantFrom(0, 0, 300, 900),

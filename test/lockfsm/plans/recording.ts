@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
-import type { LockTable, Outbox } from "../../../src/lockfsm/index.js";
+import type { LockTable, TableOutbox } from "../../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../../src/protocol/index.js";
 import type { NamedCycle } from "../model/records.js";
 
@@ -12,11 +12,11 @@ export type Said =
   | { readonly session: number; readonly epoch: number; readonly message: SessionMessage }
   | { readonly attached: Attached };
 
-export class Recording implements Outbox {
+export class Recording implements TableOutbox {
   readonly said: Said[] = [];
-  readonly #listener: Outbox | undefined;
+  readonly #listener: TableOutbox | undefined;
 
-  constructor(listener?: Outbox) {
+  constructor(listener?: TableOutbox) {
     this.#listener = listener;
   }
 

@@ -35,8 +35,8 @@ describe("a session that takes as many bytes as it may", () => {
     expect(count).toBe(7);
     expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 99 })).toEqual(QUOTA);
     expect(acquireLarge(b, 99)?.status).toBe(STATUS.granted);
-    const pulse = a.send({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
-    expect(pulse).toMatchObject([{ kind: MESSAGE.pulse }]);
+    const renewed = a.send({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
+    expect(renewed).toMatchObject([{ kind: MESSAGE.renewed }]);
     expect(resultOf(a.end(sequence))).toEqual({ status: STATUS.released });
     expect(acquireLarge(a, 100)?.status).toBe(STATUS.granted);
   });

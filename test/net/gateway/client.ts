@@ -12,6 +12,7 @@ import {
 } from "../../../src/net/index.js";
 import type { TransportTls } from "../../../src/net/tls/transport.js";
 import {
+  type ClientRequest,
   isAttachCommand,
   MESSAGE,
   OP,
@@ -19,7 +20,6 @@ import {
   type Operation,
   PROTOCOL_VERSION,
   type Query,
-  type Request,
   type ServerMessage,
   type SessionCommand,
   STATUS,
@@ -57,7 +57,7 @@ export const OPEN: OpenCommand = {
   metadata: "",
 };
 /** A short one of a session. */
-export const command = (sequence: number): Request & { readonly sequence: number } => ({
+export const command = (sequence: number): ClientRequest & { readonly sequence: number } => ({
   ...{ op: OP.close, sequence, mark: 1, acknowledged: [] },
 });
 
@@ -134,7 +134,7 @@ export class TestGateway implements GatewayEvents {
     this.gateway.flush();
   }
 
-  onAttach(connection: ClientConnection, command: Request, bytes: Uint8Array): void {
+  onAttach(connection: ClientConnection, command: ClientRequest, bytes: Uint8Array): void {
     this.record.push({ on: "attach", id: connection.id, bytes });
     connection.session = 77;
     const attempt = "attempt" in command ? command.attempt : 0;
@@ -218,12 +218,12 @@ export class BareClient {
     return client;
   }
 
-  say(...requests: readonly Request[]): void {
+  say(...requests: readonly ClientRequest[]): void {
     this.socket.send(frameOf(requests));
   }
 
   /** Says something of a session, and waits until that is answered. */
-  async answerTo(request: Request & { readonly sequence: number }): Promise<void> {
+  async answerTo(request: ClientRequest & { readonly sequence: number }): Promise<void> {
     this.say(request);
     await this.reply(request.sequence);
   }
@@ -246,7 +246,7 @@ export class BareClient {
   }
 }
 
-export function frameOf(requests: readonly Request[]): Uint8Array {
+export function frameOf(requests: readonly ClientRequest[]): Uint8Array {
   const writer = new Writer();
   writer.beginFrame();
   for (const request of requests) writeRequest(writer, request);

@@ -7,6 +7,7 @@ import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
+  type ClientRequest,
   decodeCommand,
   decodeOperation,
   ITEMS_MAX,
@@ -15,7 +16,6 @@ import {
   MESSAGE,
   OP,
   type Operation,
-  type Request,
   STATUS,
   SUBPROTOCOL,
   TOKEN_MIN,
@@ -81,7 +81,7 @@ describe("a client's connection", () => {
     const force = { graceMs: 0, now: false, reason: "" };
     client.say({ op: OP.resume, session: 77, nonce: NONCE, attempt: 2 });
     await client.messages.find((message) => message.kind === MESSAGE.attached);
-    const commands: Request[] = [
+    const commands: ClientRequest[] = [
       { op: OP.downgrade, ...head, target: 5, key: undefined },
       { op: OP.upgrade, ...head, target: 5, key: "k", waitMs: 0, detect: true },
       { op: OP.update, ...head, target: 5, value: "v" },
@@ -92,7 +92,7 @@ describe("a client's connection", () => {
       { op: OP.adopt, ...head, key: "k", secret: NONCE, owner: 1 },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: undefined },
     ];
-    const queries: Request[] = [
+    const queries: ClientRequest[] = [
       { op: OP.explain, id: 2, key: "k", session: 0, sequence: 0 },
       { op: OP.waitGraph, id: 3, limit: 10 },
       { op: OP.verify, id: 4, key: "k", token: 5 },
@@ -121,7 +121,7 @@ describe("a client's connection", () => {
     });
     const options = { ...ACQUIRE_DEFAULTS, priority: 60, value: "v".repeat(VALUE_BYTES_MAX) };
     const acknowledged = new Array<number>(ACKNOWLEDGED_MAX).fill(TOKEN_MIN);
-    const acquires = Array.from({ length: 50 }, (_, i): Request => {
+    const acquires = Array.from({ length: 50 }, (_, i): ClientRequest => {
       const head = { sequence: i + 1, mark: 1, acknowledged, owner: 1, waitMs: WAIT_FOREVER };
       return { op: OP.acquire, ...head, items, options };
     });

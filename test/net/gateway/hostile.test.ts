@@ -5,7 +5,13 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
-import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import {
+  type ClientRequest,
+  MESSAGE,
+  OP,
+  STATUS,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
 import { BareClient, command, frameOf, NONCE, OPEN, TestGateway } from "./client.js";
 
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
@@ -27,17 +33,17 @@ afterAll(() => gateway.gateway.close());
 
 const bytes = (digits: string): Buffer => Buffer.from(digits.replaceAll(" ", ""), "hex");
 /** A frame of one request with one value replaced by bytes that a client's encoder would not write. */
-const patched = (request: Request, from: string, to: string): Buffer => {
+const patched = (request: ClientRequest, from: string, to: string): Buffer => {
   const whole = Buffer.from(frameOf([request])).toString("hex");
   if (!whole.includes(from)) throw new Error(`${from} is not in ${whole}`);
   return bytes(whole.replace(from, to));
 };
 const text = (value: string): string => Buffer.from(value).toString("hex");
-const inspect = (key: string): Request => ({ op: OP.inspect, id: 6, key });
-const add: Request = {
+const inspect = (key: string): ClientRequest => ({ op: OP.inspect, id: 6, key });
+const add: ClientRequest = {
   ...{ op: OP.changeMember, id: 6, action: "add", node: 4, address: "n4:805" },
 };
-const acquire = (key: string): Request => ({
+const acquire = (key: string): ClientRequest => ({
   op: OP.acquire,
   sequence: 3,
   mark: 1,
@@ -46,10 +52,10 @@ const acquire = (key: string): Request => ({
   items: [{ key, mode: "exclusive" }],
   waitMs: WAIT_FOREVER,
 });
-const resume: Request = { op: OP.resume, session: 9, nonce: NONCE, attempt: 3 };
-const graph: Request = { op: OP.waitGraph, id: 6, limit: 10 };
-const watch: Request = { op: OP.watch, id: 6, key: "k", isPrefix: false, after: undefined };
-const explain: Request = { op: OP.explain, id: 6, key: "k", session: 9, sequence: 5 };
+const resume: ClientRequest = { op: OP.resume, session: 9, nonce: NONCE, attempt: 3 };
+const graph: ClientRequest = { op: OP.waitGraph, id: 6, limit: 10 };
+const watch: ClientRequest = { op: OP.watch, id: 6, key: "k", isPrefix: false, after: undefined };
+const explain: ClientRequest = { op: OP.explain, id: 6, key: "k", session: 9, sequence: 5 };
 /** A string of 16-bit length, as msgpack. */
 const str16 = (value: string): string =>
   `da${Buffer.byteLength(value).toString(16).padStart(4, "0")}${text(value)}`;
@@ -154,7 +160,7 @@ describe("a value that is not allowed is answered with a code and the connection
   });
 
   const head = { sequence: 3, mark: 1, acknowledged: [] };
-  const commands: readonly (readonly [string, Request, string, string])[] = [
+  const commands: readonly (readonly [string, ClientRequest, string, string])[] = [
     ["permits of a lock", acquire("k"), "92a16b00", "94a16b0001c0"],
     ["an option nobody knows", acquire("k"), "00c080", "00c08109c3"],
     ["a revoke of everything", revokeOf(), "a16b00", "c000"],
@@ -166,7 +172,7 @@ describe("a value that is not allowed is answered with a code and the connection
       "c40100",
     ],
   ];
-  function revokeOf(): Request {
+  function revokeOf(): ClientRequest {
     return { op: OP.revoke, ...head, key: "k", token: 0, graceMs: 0, now: false, reason: "" };
   }
   test.each(commands)("%s", async (_, request, from, to) => {

@@ -2,7 +2,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import type { InProcessCaller, InProcessLink } from "../../../src/net/index.js";
-import { MESSAGE, OP, type Request, type ServerMessage } from "../../../src/protocol/index.js";
+import {
+  type ClientRequest,
+  MESSAGE,
+  OP,
+  type ServerMessage,
+} from "../../../src/protocol/index.js";
 import { Recorder } from "../recorder.js";
 import { BareClient, command, frameOf, OPEN, TestGateway } from "./client.js";
 
@@ -51,7 +56,7 @@ class InsideClient {
     this.#isCalling = false;
   }
 
-  say(...requests: readonly Request[]): void {
+  say(...requests: readonly ClientRequest[]): void {
     const frame = frameOf(requests);
     this.#isCalling = true;
     this.link.send(frame);

@@ -459,7 +459,7 @@ describe("what was admitted", () => {
     client.say(acquire(1), acquire(2), KEEPALIVE, acquire(3), RECALL);
     client.executed(2);
     expect(node.kept.inOrder().map(({ sequence }) => sequence)).toEqual([0, 3, 0]);
-    node.attachments.toSession(SESSION, 1, { kind: MESSAGE.pulse, number: 1, stamp: 1 });
+    node.attachments.toSession(SESSION, 1, { kind: MESSAGE.renewed, number: 1, stamp: 1 });
     expect(node.kept.inOrder().map(({ sequence }) => sequence)).toEqual([3, 0]);
     // The epoch is another: it is said to somebody else.
     const result = { status: STATUS.ok };

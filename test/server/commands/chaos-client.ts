@@ -251,7 +251,7 @@ export class ChaosClient {
       case MESSAGE.refused:
         this.#onRefused(message.sequence, message.status);
         return;
-      case MESSAGE.pulse:
+      case MESSAGE.renewed:
         this.#trust(this.#sentMs.get(message.number) ?? 0);
         return;
       case MESSAGE.recalled:

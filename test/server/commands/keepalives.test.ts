@@ -51,7 +51,7 @@ class Beats {
     const { nowMs } = this.#world;
     this.#waiting = this.#waiting.filter(({ client, number, atMs }) => {
       this.worstMs = Math.max(this.worstMs, nowMs - Math.max(atMs, sinceMs));
-      return client.pulse(number) === undefined;
+      return client.renewed(number) === undefined;
     });
   }
 

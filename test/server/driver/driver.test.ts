@@ -173,13 +173,13 @@ describe("batching", () => {
     const alone = client.keepalive();
     const sentMs = world.nowMs;
     await world.run(90);
-    expect(client.pulse(alone)).toBeUndefined();
-    await world.until("pulse", () => client.pulse(alone) !== undefined);
+    expect(client.renewed(alone)).toBeUndefined();
+    await world.until("the renewal", () => client.renewed(alone) !== undefined);
     expect(world.nowMs - sentMs).toBeLessThan(120);
     const along = client.keepalive();
     client.acquire("a", 0);
     const alongMs = world.nowMs;
-    await world.until("pulse", () => client.pulse(along) !== undefined);
+    await world.until("the renewal", () => client.renewed(along) !== undefined);
     expect(world.nowMs - alongMs).toBeLessThan(15);
     expect(leader.failures).toEqual([]);
   });

@@ -77,7 +77,7 @@ describe("commands of an identity beyond its limit", () => {
     const release = client.end(held);
     const keepalive = client.keepalive();
     expect((await client.untilReply(release)).result.status).toBe(STATUS.released);
-    await world.until("a pulse", () => client.pulse(keepalive) !== undefined);
+    await world.until("a renewal", () => client.renewed(keepalive) !== undefined);
     expect(await client.untilStatus(client.acquire("more"))).toBe(BUSY);
     const back = world.client();
     Object.assign(back, { nonce: client.nonce, session: client.session, attempt: client.attempt });
@@ -112,9 +112,9 @@ describe("commands of an identity beyond its limit", () => {
     await modest.untilReply(modest.end(modest.lastSequence));
     expect(await second.untilStatus(second.acquire("b"))).toBe(BUSY);
     await world.run(500);
-    expect(greedy.pulse(keepalive)).toBe(undefined);
+    expect(greedy.renewed(keepalive)).toBe(undefined);
     await world.run(1_000);
-    expect(greedy.pulse(keepalive)).toBeDefined();
+    expect(greedy.renewed(keepalive)).toBeDefined();
     expect(await second.untilStatus(second.acquire("b"))).toBe(GRANTED);
   });
 
@@ -179,7 +179,7 @@ describe("commands of an identity that wait while no leader takes them", () => {
     expect(refused).toEqual([]);
     world.network.heal();
     expect(await modest.untilStatus(sequence)).toBe(GRANTED);
-    await world.until("a pulse", () => modest.pulse(keepalive) !== undefined);
+    await world.until("a renewal", () => modest.renewed(keepalive) !== undefined);
   }
 
   test("leave room for the requests of others", async () => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { demandNoVote, findCluster } from "../../../src/server/node/join-cluster.js";
-import type { Logger } from "../../../src/server/ports.js";
+import type { NodeLogger } from "../../../src/server/ports.js";
 import { listenOnForbiddenPort } from "../../forbidden-port.js";
 
 const CLUSTER = "c".repeat(32);
@@ -88,10 +88,10 @@ test("a closed cluster is shown the token, and what it refuses is said until it 
   const url = await listening(server);
   const tokens = [undefined, "bad", "good"];
   const told: unknown[] = [];
-  const log: Logger = (_level, _message, fields) => told.push(fields?.["unreachable"]);
+  const log: NodeLogger = (_level, _message, fields) => told.push(fields?.["unreachable"]);
   const logged = async (endpoint: string, token: string | undefined): Promise<void> => {
     const stop = new AbortController();
-    const logAndStop: Logger = (...line) => {
+    const logAndStop: NodeLogger = (...line) => {
       log(...line);
       stop.abort();
     };

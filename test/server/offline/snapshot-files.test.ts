@@ -13,10 +13,10 @@ import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";
 import {
   inspectSnapshotFile,
-  type OfferedSnapshot,
   QUIET_MS_DEFAULT,
   type RestoreOptions,
   restoreSnapshotFile,
+  type SnapshotSource,
   writeSnapshotFile,
 } from "../../../src/server/offline/snapshot-files.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
@@ -83,7 +83,7 @@ function tableWithLease(
   return table;
 }
 
-function offeredOf(chunks: readonly Uint8Array[], index = 4_711): OfferedSnapshot {
+function offeredOf(chunks: readonly Uint8Array[], index = 4_711): SnapshotSource {
   const digest = new SnapshotDigest();
   for (const chunk of chunks) digest.add(chunk);
   const addresses = MEMBERS.map(({ id, address }) => ({ id, address: `${address.host}:7511` }));
@@ -103,7 +103,7 @@ function fileOf(table: LockTable): Promise<Buffer> {
   return writtenBy(offeredOf([...table.snapshot(1_000)], Math.max(4_711, table.index)));
 }
 
-async function writtenBy(offered: OfferedSnapshot): Promise<Buffer> {
+async function writtenBy(offered: SnapshotSource): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   const progress: number[] = [];
   const bytes = await writeSnapshotFile(

@@ -1,14 +1,14 @@
-/** Answers queries from a table alone, without any remembered transitions. */
+/** Answers queries from a table alone, without any remembered changes. */
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import { AccessLog } from "../../../src/server/commands/access-log.js";
-import { History } from "../../../src/server/reads/history.js";
+import { ChangeLog } from "../../../src/server/reads/change-log.js";
+import { HistoryAnswers } from "../../../src/server/reads/history-answers.js";
 import { QueryAnswers } from "../../../src/server/reads/query-answers.js";
-import { TransitionLog } from "../../../src/server/reads/transition-log.js";
 
 export function answersFrom(table: LockTable): QueryAnswers {
   const limits = { changesMax: 1_024, changeBytesMax: 1 << 20 };
-  const transitions = new TransitionLog(limits, 0);
-  const history = new History({ table, transitions, audit: undefined });
+  const changeLog = new ChangeLog(limits, 0);
+  const history = new HistoryAnswers({ table, changeLog, audit: undefined });
   const accessLog = new AccessLog({
     attachments: { sourceOf: () => undefined },
     clock: { nowMs: () => 0, wallMs: () => 0 },
@@ -17,7 +17,7 @@ export function answersFrom(table: LockTable): QueryAnswers {
   });
   return new QueryAnswers({
     table,
-    transitions,
+    changeLog,
     history,
     audit: undefined,
     accessLog,

@@ -1,9 +1,9 @@
 /**
- * One run of a node as its audit sees it: a transition log, a store, and turns that the test takes.
+ * One run of a node as its audit sees it: a change log, a store, and turns that the test takes.
  */
 import { END_REASON, type LostTenures, type Tenure } from "../../../src/protocol/index.js";
 import { Audit } from "../../../src/server/reads/audit.js";
-import { TransitionLog } from "../../../src/server/reads/transition-log.js";
+import { ChangeLog } from "../../../src/server/reads/change-log.js";
 import { AuditStore, type OrderedStore } from "../../../src/storage/index.js";
 
 export const KEEP_MS = 1_000_000;
@@ -27,7 +27,7 @@ export interface Findings {
 }
 
 export class Life {
-  readonly log: TransitionLog;
+  readonly log: ChangeLog;
   readonly audit: Audit;
   readonly store: OrderedStore;
   readonly story: string[] = [];
@@ -51,11 +51,11 @@ export class Life {
   ) {
     this.store = store;
     this.index = snapshotIndex;
-    this.log = new TransitionLog(limits, snapshotIndex);
+    this.log = new ChangeLog(limits, snapshotIndex);
     this.audit = new Audit(
       {
         store: audit,
-        transitions: this.log,
+        changeLog: this.log,
         wake: () => this.#wake(),
         logger: (level, event, fields) => {
           if (event === "audit head") this.heads.push(String(fields?.["head"]));

@@ -16,9 +16,9 @@ import {
 } from "../../../src/protocol/index.js";
 import { Attachment } from "../../../src/server/commands/attachments.js";
 import { NO_LIMITS, Usage } from "../../../src/server/limits/usage.js";
-import { TransitionLog } from "../../../src/server/reads/transition-log.js";
-import { PAGE_TRANSITIONS } from "../../../src/server/reads/transition-page.js";
-import { Watches } from "../../../src/server/reads/watches.js";
+import { ChangeLog } from "../../../src/server/reads/change-log.js";
+import { PAGE_CHANGES } from "../../../src/server/reads/change-page.js";
+import { ServedWatches } from "../../../src/server/reads/served-watches.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
 /** Changes told to watches in one turn: what is asserted is that there is a bound, and which. */
@@ -51,15 +51,15 @@ class Scene {
   /** Changes and messages told so far, all watches together. */
   told = 0;
   messages = 0;
-  readonly log: TransitionLog;
-  readonly watches: Watches;
+  readonly log: ChangeLog;
+  readonly watches: ServedWatches;
   readonly connections: RecordingConnection[] = [];
   #index = 1;
   #nowMs = 0;
 
   constructor(changesMax = 100_000, watchesMax = 100_000) {
-    this.log = new TransitionLog({ changesMax, changeBytesMax: 1 << 30 }, 1);
-    this.watches = new Watches(this.log, { changesMax, watchesMax }, 1);
+    this.log = new ChangeLog({ changesMax, changeBytesMax: 1 << 30 }, 1);
+    this.watches = new ServedWatches(this.log, { changesMax, watchesMax }, 1);
   }
 
   /** A connection of its own, with a watch of everything that begins so. */
@@ -183,7 +183,7 @@ describe("more to report than a turn has time for", () => {
   });
 
   test("is given up for watches that fall behind what is kept, and for no others", () => {
-    const scene = new Scene(PAGE_TRANSITIONS);
+    const scene = new Scene(PAGE_CHANGES);
     const quiet = scene.watch("quiet");
     for (let i = 0; i < 2_000; i += 1) scene.watch();
     scene.settle();
@@ -203,14 +203,14 @@ describe("more to report than a turn has time for", () => {
   });
 
   test("goes for news of how far everything was sent, too", () => {
-    const scene = new Scene(4 * PAGE_TRANSITIONS);
+    const scene = new Scene(4 * PAGE_CHANGES);
     for (let i = 0; i < 5_000; i += 1) scene.watch("nothing");
     scene.settle();
     // A watch that has begun was notified, which will do until the next time.
-    scene.change(...keys(PAGE_TRANSITIONS));
+    scene.change(...keys(PAGE_CHANGES));
     scene.settle();
     const before = scene.messages;
-    scene.change(...keys(PAGE_TRANSITIONS));
+    scene.change(...keys(PAGE_CHANGES));
     let most = 0;
     do {
       const at = scene.messages;

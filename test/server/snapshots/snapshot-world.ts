@@ -22,7 +22,7 @@ import { isTermInReach } from "../../../src/raft/messages/message-check.js";
 import type {
   NamedSnapshots,
   SnapshotMessage,
-  SnapshotOptions,
+  SnapshotTuning,
   SnapshotTurn,
 } from "../../../src/server/snapshots/ports.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
@@ -35,7 +35,7 @@ export const ENTRY_BYTES = 100;
 const STEPS_MAX = 20_000;
 const TERM = 3;
 
-export const OPTIONS: SnapshotOptions = {
+export const OPTIONS: SnapshotTuning = {
   snapshotLogBytes: 40 * ENTRY_BYTES,
   snapshotSizeFactor: 0,
   trailingLogBytes: 16 * ENTRY_BYTES,
@@ -74,7 +74,7 @@ export class SnapshotWorld {
     this.#append({ session: 0, epoch: 0, command: { ...command, op: OP.open } });
   }
 
-  async add(options: Partial<SnapshotOptions> = {}): Promise<SnapshotNode> {
+  async add(options: Partial<SnapshotTuning> = {}): Promise<SnapshotNode> {
     const node = new SnapshotNode(this, this.nodes.length + 1, { ...OPTIONS, ...options });
     this.nodes.push(node);
     await node.start();
@@ -187,7 +187,7 @@ export class SnapshotNode {
   table!: LockTable;
   snapshots!: Snapshots;
   readonly #world: SnapshotWorld;
-  readonly #options: SnapshotOptions;
+  readonly #options: SnapshotTuning;
   readonly #epochs = new Map<number, number>();
   #wanted: number[] = [];
   #isWoken = false;
@@ -197,7 +197,7 @@ export class SnapshotNode {
   #written: { readonly seq: number; readonly snapshot: WrittenSnapshot }[] = [];
   #named: SnapshotPoint | undefined;
 
-  constructor(world: SnapshotWorld, id: number, options: SnapshotOptions) {
+  constructor(world: SnapshotWorld, id: number, options: SnapshotTuning) {
     this.#world = world;
     this.id = id;
     this.#options = options;

@@ -33,8 +33,8 @@ describe.each(["the leader", "a follower"])("%s, while memory is scarce there,",
 
   test("keeps sessions alive, answers reads, and lets sessions come back, but no new ones", async () => {
     const { world, node, client } = await scene();
-    const pulse = client.keepalive();
-    await world.until("pulse", () => client.pulse(pulse) !== undefined);
+    const keepalive = client.keepalive();
+    await world.until("the renewal", () => client.renewed(keepalive) !== undefined);
     client.query({ op: OP.inspect, id: 1, key: "held" });
     await world.until("answer", () => client.received.some(({ kind }) => kind === MESSAGE.answer));
     client.disconnect();

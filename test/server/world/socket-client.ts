@@ -5,10 +5,10 @@ import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import {
   type Answer,
   type Attached,
+  type ClientRequest,
   MESSAGE,
   OP,
   type Reply,
-  type Request,
   type SequencedCommand,
   type ServerMessage,
   SUBPROTOCOL,
@@ -120,7 +120,7 @@ export class SocketClient {
     return Math.min(sequence, ...this.#unanswered);
   }
 
-  async #command(sequence: number, command: Request): Promise<Reply> {
+  async #command(sequence: number, command: ClientRequest): Promise<Reply> {
     this.#unanswered.add(sequence);
     this.#send(command);
     const reply = await this.find(
@@ -130,7 +130,7 @@ export class SocketClient {
     return reply as Reply;
   }
 
-  #send(request: Request): void {
+  #send(request: ClientRequest): void {
     this.#writer.beginFrame();
     writeRequest(this.#writer, request);
     this.#writer.endFrame(1);

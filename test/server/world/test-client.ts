@@ -14,9 +14,9 @@ import {
   OP,
   type Operation,
   type Outcome,
-  type Pulse,
   type Query,
   type Refused,
+  type Renewed,
   type Reply,
   type ServerMessage,
   WAIT_FOREVER,
@@ -165,10 +165,10 @@ export class TestClient {
     ) as Outcome | undefined;
   }
 
-  pulse(number: number): Pulse | undefined {
+  renewed(number: number): Renewed | undefined {
     return this.received.find(
-      (message) => message.kind === MESSAGE.pulse && message.number === number,
-    ) as Pulse | undefined;
+      (message) => message.kind === MESSAGE.renewed && message.number === number,
+    ) as Renewed | undefined;
   }
 
   answer(id: number): Answer | undefined {

@@ -13,8 +13,8 @@ import { type Configuration, decodeConfiguration } from "../../../src/raft/index
 import {
   type AssembledDriver,
   assembleDriver,
-  type Logger,
   NODE_TUNING_DEFAULTS,
+  type NodeLogger,
   type NodeTuning,
   resolveTuning,
 } from "../../../src/server/index.js";
@@ -314,7 +314,7 @@ function startProcess(
     nowMs: () => world.nowMs - offsetMs + node.id * 1_000,
     wallMs: () => Math.floor(1_800_000_000_000 + world.nowMs),
   };
-  const logger: Logger = (level, event, fields) => {
+  const logger: NodeLogger = (level, event, fields) => {
     const time = world.nowMs.toFixed(2);
     world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);
   };

@@ -55,7 +55,7 @@ export const DOMAINS = {
     events: [
       "reply",
       "outcome",
-      "pulse",
+      "renewed",
       "recalled",
       "contended",
       "revoking",

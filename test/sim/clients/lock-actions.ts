@@ -6,7 +6,7 @@
 import type { RandomStream } from "../../../lab/random-stream.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   type Item,
   OP,
   WAIT_FOREVER,
@@ -168,7 +168,7 @@ export class LockActions {
     return random.chance(mix.nested) ? random.integer(1, TASKS) : SINGLE_TASKS_FROM + this.#tasks;
   }
 
-  #options(isSteal: boolean): AcquireOptions | undefined {
+  #options(isSteal: boolean): AcquireTerms | undefined {
     const { random, mix } = this.#world;
     const holdMs = (share: number): number => {
       return random.chance(share) ? random.integer(HOLD_MS.least, HOLD_MS.most) : 0;
@@ -182,7 +182,7 @@ export class LockActions {
       steal: isSteal,
       detect: !random.chance(mix.undetected),
     };
-    const names = Object.keys(options) as (keyof AcquireOptions)[];
+    const names = Object.keys(options) as (keyof AcquireTerms)[];
     return names.some((name) => options[name] !== ACQUIRE_DEFAULTS[name]) ? options : undefined;
   }
 

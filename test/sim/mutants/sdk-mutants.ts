@@ -244,7 +244,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "closed-before-the-moves",
     rule: "8.8: a session is closed when all that it held is handed over",
     scenario: "applications that hand everything over",
-    file: "src/client/session/session.ts",
+    file: "src/client/session/session-machine.ts",
     find: "    void this.#claims.departAll(departure.ttlMs, error).then((handed) => {\n",
     replace:
       "    this.#submit(new CloseCall(false, () => this.#end(error)));\n    void this.#claims.departAll(departure.ttlMs, error).then((handed) => {\n",
@@ -353,7 +353,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "full-disk-ends-a-client",
     rule: "a session outlives a full disk",
     scenario: "full disks",
-    file: "src/client/session/attachment.ts",
+    file: "src/client/session/attacher.ts",
     find: ` || code === "UNAVAILABLE" || code === "DISK_FULL";`,
     replace: ` || code === "UNAVAILABLE";`,
     seeds: [6_500_026],

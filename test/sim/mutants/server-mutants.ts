@@ -84,7 +84,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     name: "watch-that-ended-has-work",
     rule: "a node takes a turn for what it has to report, and not for a client that is gone",
     scenario: "any plan",
-    file: "src/server/reads/watches.ts",
+    file: "src/server/reads/served-watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
     seeds: [210_000_167],
@@ -127,7 +127,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     seeds: [5],
   },
   {
-    name: "kept-no-longer-than-a-pulse",
+    name: "kept-no-longer-than-a-keepalive",
     rule: "2.3: what was admitted stays until it was executed",
     scenario: "any plan",
     file: "src/server/commands/kept-commands.ts",

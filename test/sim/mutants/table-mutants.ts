@@ -116,7 +116,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "snapshot-without-tokens",
     rule: "a snapshot holds the next token",
     scenario: "snapshots",
-    file: "src/lockfsm/snapshot/writer.ts",
+    file: "src/lockfsm/snapshot/block-writer.ts",
     find: "    nextToken: state.tokens.next,",
     replace: "    nextToken: state.tokens.next + 1,",
     seeds: [3],

@@ -79,8 +79,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     rule: "a client that waits notices that its node is silent",
     scenario: "silent nodes",
     file: "src/client/session/schedule.ts",
-    find: "const isAsked = claims.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
-    replace: "const isAsked = reads.size > 0 || watches.size > 0;\n    return",
+    find: "const isAsked = claims.waiters.count > 0 || questions.size > 0 || watches.size > 0;\n    return",
+    replace: "const isAsked = questions.size > 0 || watches.size > 0;\n    return",
     seeds: [215],
   },
 ];

@@ -5,11 +5,11 @@
  */
 import type { Buffer } from "node:buffer";
 import { printable } from "../../../text/index.js";
+import type { ConnectionState } from "../connection-state.js";
 import { tableKeyOf } from "../names.js";
 import { notSignedIn, RefusedCommand, wrongArity } from "../refusals.js";
-import { QUEUED, type Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
-import { type Command, type Hold, wordOf } from "./command.js";
+import { QUEUED, type RespReply } from "../resp/index.js";
+import { type DoorCommand, type HoldBack, wordOf } from "./command.js";
 import { CONNECTION_COMMANDS } from "./connection-commands.js";
 import { KEY_COMMANDS } from "./key-commands.js";
 import { PUBSUB_COMMANDS } from "./pubsub-commands.js";
@@ -22,7 +22,7 @@ import { queue, TRANSACTION_COMMANDS } from "./transaction-commands.js";
 
 const SHOWN_LENGTH_MAX = 64;
 
-const TABLE: ReadonlyMap<string, Command> = new Map(
+const TABLE: ReadonlyMap<string, DoorCommand> = new Map(
   [
     ...CONNECTION_COMMANDS,
     ...SERVER_COMMANDS,
@@ -36,7 +36,7 @@ const TABLE: ReadonlyMap<string, Command> = new Map(
 );
 
 /** What a port answers that is a sentinel only. */
-const FOR_SENTINELS: ReadonlySet<Command> = new Set([
+const FOR_SENTINELS: ReadonlySet<DoorCommand> = new Set([
   ...CONNECTION_COMMANDS,
   ...SENTINEL_COMMANDS,
   ...PUBSUB_COMMANDS,
@@ -46,37 +46,37 @@ const FOR_SENTINELS: ReadonlySet<Command> = new Set([
 /**
  * Names of commands in RESP2 and RESP3 are short; only the names of known commands are remembered.
  */
-const NAMES = new Map<string, Command>();
+const NAMES = new Map<string, DoorCommand>();
 
 /**
  * Throws or rejects with what `failureOf` knows.
  *
- * @param isStranger what `session` says; asked once for each command
+ * @param isStranger what `connection` says; asked once for each command
  */
 export function answer(
-  session: Session,
+  connection: ConnectionState,
   words: readonly Buffer[],
-  hold: Hold,
+  holdBack: HoldBack,
   isStranger: boolean,
-): Reply | Promise<Reply> {
-  if (isStranger && session.isUnjudged) return judged(session, words, hold);
+): RespReply | Promise<RespReply> {
+  if (isStranger && connection.isUnjudged) return judged(connection, words, holdBack);
   const fail = (error: unknown): Promise<never> => {
-    const { endings } = session;
+    const { endings } = connection;
     const [first, ...args] = words;
     if (!endings.concerns(wordOf(first), error)) throw error;
     // A client whose release is refused is not to take such a lock again: so it must be known who it is.
-    const noted = session.meet().then(() => {
-      const { database } = session;
+    const noted = connection.meet().then(() => {
+      const { database } = connection;
       endings.noteRefused(wordOf(first), args, error, (key) => tableKeyOf(database, key));
     });
-    hold(noted);
+    holdBack(noted);
     const failAgain = (): never => {
       throw error;
     };
     return noted.then(failAgain, failAgain);
   };
   try {
-    const reply = answerOne(session, words, hold, isStranger);
+    const reply = answerOne(connection, words, holdBack, isStranger);
     return reply instanceof Promise ? reply.catch(fail) : reply;
   } catch (error) {
     return fail(error);
@@ -84,70 +84,77 @@ export function answer(
 }
 
 function answerOne(
-  session: Session,
+  connection: ConnectionState,
   [first, ...args]: readonly Buffer[],
-  hold: Hold,
+  holdBack: HoldBack,
   isStranger: boolean,
-): Reply | Promise<Reply> {
+): RespReply | Promise<RespReply> {
   const typed = first?.toString("latin1") ?? "";
   const command = NAMES.get(typed) ?? find(typed);
-  if (isStranger && command?.isForStrangers !== true && session.mustSignIn) throw notSignedIn();
-  if (command === undefined) return refuseUnknown(session, typed);
-  if (session.rules.isSentinel && !FOR_SENTINELS.has(command)) throw onlySentinel(command);
+  if (isStranger && command?.isForStrangers !== true && connection.mustSignIn) throw notSignedIn();
+  if (command === undefined) return refuseUnknown(connection, typed);
+  if (connection.rules.isSentinel && !FOR_SENTINELS.has(command)) throw onlySentinel(command);
   const { name, least, most = Number.POSITIVE_INFINITY } = command;
   if (args.length < least || args.length > most) {
-    session.transaction.breakOff();
+    connection.transaction.breakOff();
     throw wrongArity(name);
   }
-  if (session.transaction.isOpen && command.endsQueue !== true) {
-    queue(session, command, args, hold);
+  if (connection.transaction.isOpen && command.endsQueue !== true) {
+    queue(connection, command, args, holdBack);
     return QUEUED;
   }
-  if (session.subscriptions.isExclusive && command.isForSubscribers !== true) {
+  if (connection.subscriptions.isExclusive && command.isForSubscribers !== true) {
     throw new RefusedCommand(
       `Can't execute '${name.toLowerCase()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / ` +
         "QUIT / RESET are allowed in this context",
       "ERR",
     );
   }
-  command.check?.(session, args);
-  const before = command.changesConnection === true ? session.port.repliesBefore() : undefined;
+  command.check?.(connection, args);
+  const before = command.changesConnection === true ? connection.port.repliesBefore() : undefined;
   if (before !== undefined) {
-    const result = before.then(() => command.run(session, args, () => {}));
-    hold(result);
+    const result = before.then(() => command.run(connection, args, () => {}));
+    holdBack(result);
     return result;
   }
-  if (command.asksCluster !== true || session.isMet) return command.run(session, args, hold);
-  const met = session.meet();
+  if (command.asksCluster !== true || connection.isMet)
+    return command.run(connection, args, holdBack);
+  const met = connection.meet();
   // Its turn comes before the commands that are held back.
-  const result = met.then(() => command.run(session, args, hold));
-  hold(met);
+  const result = met.then(() => command.run(connection, args, holdBack));
+  holdBack(met);
   return result;
 }
 
 /** Answers when it is known whom the certificate of the connection names. */
-function judged(session: Session, words: readonly Buffer[], hold: Hold): Promise<Reply> {
-  const result = session.judge().then(() => answer(session, words, () => {}, session.isStranger));
-  hold(result);
+function judged(
+  connection: ConnectionState,
+  words: readonly Buffer[],
+  holdBack: HoldBack,
+): Promise<RespReply> {
+  const result = connection
+    .judge()
+    .then(() => answer(connection, words, () => {}, connection.isStranger));
+  holdBack(result);
   return result;
 }
 
-function find(typed: string): Command | undefined {
+function find(typed: string): DoorCommand | undefined {
   const command = TABLE.get(typed.toUpperCase());
   if (command !== undefined && NAMES.size < 4 * TABLE.size) NAMES.set(typed, command);
   return command;
 }
 
-function onlySentinel({ name }: Command): RefusedCommand {
+function onlySentinel({ name }: DoorCommand): RefusedCommand {
   return new RefusedCommand(
     `${name} is not answered at this port, which is a sentinel only: ask it for the master`,
   );
 }
 
-function refuseUnknown(session: Session, typed: string): never {
-  session.transaction.breakOff();
+function refuseUnknown(connection: ConnectionState, typed: string): never {
+  connection.transaction.breakOff();
   const name = printable(typed.slice(0, SHOWN_LENGTH_MAX)).toUpperCase();
   const why = REFUSED_COMMANDS.get(name) ?? "this is a lock service, no store of data";
-  session.rules.noteRefused(`command ${name}`, name);
+  connection.rules.noteRefused(`command ${name}`, name);
   throw new RefusedCommand(`the Redis port of Holdfast does not answer ${name}: ${why}`);
 }

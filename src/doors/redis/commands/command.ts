@@ -1,12 +1,12 @@
 /** What a command of Redis is to the door: how many arguments it has, what it needs, what it does. */
 import type { Buffer } from "node:buffer";
-import type { Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
+import type { ConnectionState } from "../connection-state.js";
+import type { RespReply } from "../resp/index.js";
 
 /** No further command of the connection begins before the task has ended. */
-export type Hold = (task: Promise<unknown>) => void;
+export type HoldBack = (task: Promise<unknown>) => void;
 
-export interface Command {
+export interface DoorCommand {
   /** In upper case. */
   readonly name: string;
   /** Arguments after the name: the least, and the most if there is a most. */
@@ -31,9 +31,13 @@ export interface Command {
    * Throws `RefusedCommand` for what is refused whatever the locks are: before `run`, and when it is
    * queued, so that a client does not hear of it by EXEC only.
    */
-  check?(session: Session, args: readonly Buffer[]): void;
+  check?(connection: ConnectionState, args: readonly Buffer[]): void;
   /** Throws or rejects with what `failureOf` knows. */
-  run(session: Session, args: readonly Buffer[], hold: Hold): Reply | Promise<Reply>;
+  run(
+    connection: ConnectionState,
+    args: readonly Buffer[],
+    holdBack: HoldBack,
+  ): RespReply | Promise<RespReply>;
 }
 
 /** An argument as a word: in upper case, and of any bytes. */

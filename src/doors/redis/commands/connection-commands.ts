@@ -4,10 +4,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { HoldfastError } from "../../../errors/index.js";
+import type { ConnectionState } from "../connection-state.js";
 import { notAnInteger, RefusedCommand, syntaxError } from "../refusals.js";
-import { type MapReply, OK, type Protocol, type Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
-import { type Command, type Hold, wordOf } from "./command.js";
+import { type MapReply, OK, type Protocol, type RespReply } from "../resp/index.js";
+import { type DoorCommand, type HoldBack, wordOf } from "./command.js";
 import { REDIS_VERSION } from "./server-commands.js";
 
 /** The name of a client that has only a password. */
@@ -25,7 +25,7 @@ const HELLO_FIRST =
   "at the same time";
 const PRINTABLE = /^[!-~]*$/;
 
-export const CONNECTION_COMMANDS: readonly Command[] = [
+export const CONNECTION_COMMANDS: readonly DoorCommand[] = [
   {
     name: "AUTH",
     least: 1,
@@ -33,11 +33,11 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     isForStrangers: true,
     isNeverQueued: true,
     changesConnection: true,
-    run(session, args, hold) {
+    run(connection, args, holdBack) {
       const [user, password] = args.length === 1 ? [undefined, args[0]] : args;
-      const signedIn = signIn(session, user, password as Buffer);
-      const result = signedIn.then((): Reply => OK);
-      hold(signedIn);
+      const signedIn = signIn(connection, user, password as Buffer);
+      const result = signedIn.then((): RespReply => OK);
+      holdBack(signedIn);
       return result;
     },
   },
@@ -54,8 +54,8 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     least: 0,
     most: 1,
     isForSubscribers: true,
-    run(session, [message]) {
-      if (session.subscriptions.isExclusive) return ["pong", message ?? ""];
+    run(connection, [message]) {
+      if (connection.subscriptions.isExclusive) return ["pong", message ?? ""];
       return message ?? { status: "PONG" };
     },
   },
@@ -65,12 +65,12 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     least: 1,
     most: 1,
     changesConnection: true,
-    run(session, [number]) {
+    run(connection, [number]) {
       const digits = (number as Buffer).toString("latin1");
       if (!/^\d{1,6}$/.test(digits)) throw notAnInteger();
       if (Number(digits) > DATABASE_MAX)
         throw new RefusedCommand("DB index is out of range", "ERR");
-      session.database = Number(digits);
+      connection.database = Number(digits);
       return OK;
     },
   },
@@ -80,8 +80,8 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     isForStrangers: true,
     isForSubscribers: true,
     endsQueue: true,
-    run(session) {
-      session.port.endAfterReplies();
+    run(connection) {
+      connection.port.endAfterReplies();
       return OK;
     },
   },
@@ -93,26 +93,30 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     isForSubscribers: true,
     endsQueue: true,
     changesConnection: true,
-    run(session) {
-      session.reset();
+    run(connection) {
+      connection.reset();
       return { status: "RESET" };
     },
   },
   { name: "CLIENT", least: 1, run: client },
 ];
 
-async function signIn(session: Session, user: Buffer | undefined, password: Buffer): Promise<void> {
+async function signIn(
+  connection: ConnectionState,
+  user: Buffer | undefined,
+  password: Buffer,
+): Promise<void> {
   const name = user?.toString("utf8");
   try {
     const expected = name === undefined || name === DEFAULT_USER ? undefined : name;
-    await session.signIn(password.toString("utf8"), expected);
+    await connection.signIn(password.toString("utf8"), expected);
   } catch (error) {
     const isWrong =
       error instanceof HoldfastError &&
       (error.code === "UNAUTHENTICATED" || error.code === "INVALID_ARGUMENT");
     if (!isWrong) throw error;
-    if (session.node.isOpen && !password.toString("latin1").startsWith(TOKEN_PREFIX)) {
-      if (name === DEFAULT_USER) return session.signOut();
+    if (connection.node.isOpen && !password.toString("latin1").startsWith(TOKEN_PREFIX)) {
+      if (name === DEFAULT_USER) return connection.signOut();
       if (name === undefined) throw new RefusedCommand(NO_PASSWORD, "ERR");
     }
     throw new RefusedCommand(
@@ -124,9 +128,13 @@ async function signIn(session: Session, user: Buffer | undefined, password: Buff
 }
 
 /** `HELLO [2|3 [AUTH user password] [SETNAME name]]`. */
-function hello(session: Session, args: readonly Buffer[], hold: Hold): Reply | Promise<Reply> {
+function hello(
+  connection: ConnectionState,
+  args: readonly Buffer[],
+  holdBack: HoldBack,
+): RespReply | Promise<RespReply> {
   const [version, ...options] = args;
-  const wanted = version === undefined ? session.protocol : Number(version.toString("latin1"));
+  const wanted = version === undefined ? connection.protocol : Number(version.toString("latin1"));
   if (wanted !== 2 && wanted !== 3) {
     throw new RefusedCommand("unsupported protocol version", "NOPROTO");
   }
@@ -145,22 +153,22 @@ function hello(session: Session, args: readonly Buffer[], hold: Hold): Reply | P
       throw new RefusedCommand(`Syntax error in HELLO option '${word.slice(0, 64)}'`, "ERR");
     }
   }
-  const agree = (): Reply => {
-    session.protocol = wanted as Protocol;
-    if (name !== undefined) session.name = name;
-    return greeting(session);
+  const agree = (): RespReply => {
+    connection.protocol = wanted as Protocol;
+    if (name !== undefined) connection.name = name;
+    return greeting(connection);
   };
   if (password === undefined) {
-    if (session.mustSignIn) throw new RefusedCommand(HELLO_FIRST, "NOAUTH");
+    if (connection.mustSignIn) throw new RefusedCommand(HELLO_FIRST, "NOAUTH");
     return agree();
   }
-  const signedIn = signIn(session, user, password);
+  const signedIn = signIn(connection, user, password);
   const result = signedIn.then(agree);
-  hold(signedIn);
+  holdBack(signedIn);
   return result;
 }
 
-function greeting({ protocol, port, node, rules: { isSentinel } }: Session): MapReply {
+function greeting({ protocol, port, node, rules: { isSentinel } }: ConnectionState): MapReply {
   return {
     map: [
       ["server", "redis"],
@@ -175,22 +183,22 @@ function greeting({ protocol, port, node, rules: { isSentinel } }: Session): Map
 }
 
 /** What clients say of themselves. What would change replies is refused, since they rely on it. */
-function client(session: Session, [subcommand, ...args]: readonly Buffer[]): Reply {
+function client(connection: ConnectionState, [subcommand, ...args]: readonly Buffer[]): RespReply {
   const word = wordOf(subcommand);
   switch (word) {
     case "SETNAME":
-      session.name = clientNameOf(only(args, 1)[0] as Buffer);
+      connection.name = clientNameOf(only(args, 1)[0] as Buffer);
       return OK;
     case "GETNAME":
-      return session.name === "" ? null : session.name;
+      return connection.name === "" ? null : connection.name;
     case "ID":
-      return session.port.id;
+      return connection.port.id;
     case "SETINFO":
-      setInfo(session, only(args, 2));
+      setInfo(connection, only(args, 2));
       return OK;
     case "INFO":
     case "LIST":
-      return `${describe(session)}\n`;
+      return `${describe(connection)}\n`;
     case "NO-EVICT":
     case "NO-TOUCH":
       return OK;
@@ -209,14 +217,14 @@ function client(session: Session, [subcommand, ...args]: readonly Buffer[]): Rep
   }
 }
 
-function setInfo(session: Session, [attribute, value]: readonly Buffer[]): void {
+function setInfo(connection: ConnectionState, [attribute, value]: readonly Buffer[]): void {
   const text = (value as Buffer).toString("latin1");
   if (!PRINTABLE.test(text) || text.length > CLIENT_NAME_BYTES_MAX) {
     throw new RefusedCommand("lib-name and lib-ver cannot contain spaces or newlines", "ERR");
   }
   const word = wordOf(attribute);
-  if (word === "LIB-NAME") session.library = { ...session.library, name: text };
-  else if (word === "LIB-VER") session.library = { ...session.library, version: text };
+  if (word === "LIB-NAME") connection.library = { ...connection.library, name: text };
+  else if (word === "LIB-VER") connection.library = { ...connection.library, version: text };
   else throw new RefusedCommand(`Unrecognized option '${word.slice(0, 64)}'`, "ERR");
 }
 
@@ -229,7 +237,14 @@ function clientNameOf(name: Buffer): string {
   );
 }
 
-function describe({ port, name, database, protocol, library, subscriptions }: Session): string {
+function describe({
+  port,
+  name,
+  database,
+  protocol,
+  library,
+  subscriptions,
+}: ConnectionState): string {
   return [
     `id=${port.id}`,
     `addr=${port.address}`,

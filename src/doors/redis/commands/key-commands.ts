@@ -4,13 +4,13 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Decision } from "../command-order.js";
+import type { ConnectionState } from "../connection-state.js";
 import { demandExpiry, type KeyState } from "../locks/lease-calls.js";
 import type { LockSpace } from "../locks/lock-space.js";
 import { tableKeyOf } from "../names.js";
 import { RefusedCommand } from "../refusals.js";
-import type { Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
-import { type Command, wordOf } from "./command.js";
+import type { RespReply } from "../resp/index.js";
+import { type DoorCommand, wordOf } from "./command.js";
 import { EXPIRE_UNITS_MS, type ExpireTerms, expireTermsOf } from "./expire-terms.js";
 
 const WRONG_TYPE = "Operation against a key holding the wrong kind of value";
@@ -22,7 +22,7 @@ const ENDLESS = -1;
 export type LockedState = KeyState & { readonly kind: "lock" };
 
 /** What a command answers that only looks at its key. */
-type Look = (state: KeyState, args: readonly Buffer[]) => Reply;
+type Look = (state: KeyState, args: readonly Buffer[]) => RespReply;
 
 export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ["GET", shownValue],
@@ -53,8 +53,14 @@ function timeOf(shown: (ms: number) => number): Look {
   };
 }
 
-export const KEY_COMMANDS: readonly Command[] = [
-  { name: "GET", least: 1, most: 1, asksCluster: true, run: (session, [key]) => get(session, key) },
+export const KEY_COMMANDS: readonly DoorCommand[] = [
+  {
+    name: "GET",
+    least: 1,
+    most: 1,
+    asksCluster: true,
+    run: (connection, [key]) => get(connection, key),
+  },
   {
     name: "SETNX",
     least: 2,
@@ -126,30 +132,32 @@ export const KEY_COMMANDS: readonly Command[] = [
   lookCommand("HOLDFAST.TOKEN", 2),
 ];
 
-async function get(session: Session, argument: Buffer | undefined): Promise<Reply> {
-  const { locks, transaction } = session;
+async function get(connection: ConnectionState, argument: Buffer | undefined): Promise<RespReply> {
+  const { locks, transaction } = connection;
   const key = argument as Buffer;
-  const watched = transaction.isWatching ? tableKeyOf(session.database, key) : undefined;
+  const watched = transaction.isWatching ? tableKeyOf(connection.database, key) : undefined;
   const value = shownValue(await locks.look(key));
   if (watched !== undefined) transaction.tell(watched, value);
   return value;
 }
 
-function lookCommand(name: string, count: number): Command {
+function lookCommand(name: string, count: number): DoorCommand {
   const replyOf = LOOKS.get(name) as Look;
-  const run = async ({ locks }: Session, [key, ...args]: readonly Buffer[]): Promise<Reply> =>
-    replyOf(await locks.look(key as Buffer), args);
+  const run = async (
+    { locks }: ConnectionState,
+    [key, ...args]: readonly Buffer[],
+  ): Promise<RespReply> => replyOf(await locks.look(key as Buffer), args);
   return { name, least: count, most: count, asksCluster: true, run };
 }
 
-function deleteCommand(name: string): Command {
+function deleteCommand(name: string): DoorCommand {
   return {
     name,
     least: 1,
     most: LOOKED_AT_MAX,
     asksCluster: true,
-    check(session) {
-      demandUnproven(session, name, "a script that compares the value, or DELEX key IFEQ value");
+    check(connection) {
+      demandUnproven(connection, name, "a script that compares the value, or DELEX key IFEQ value");
     },
     async run({ locks }, keys) {
       const ended = await Promise.all(
@@ -165,14 +173,14 @@ function deleteCommand(name: string): Command {
 }
 
 /** `EXPIRE key time [NX | XX | GT | LT]`. */
-function expireCommand(name: string): Command {
+function expireCommand(name: string): DoorCommand {
   return {
     name,
     least: 2,
     asksCluster: true,
-    check(session, [, ...args]) {
+    check(connection, [, ...args]) {
       const way = "a script that compares the value, or SET key value IFEQ value PX milliseconds";
-      demandUnproven(session, name, way);
+      demandUnproven(connection, name, way);
       expireTermsOf(name, args);
     },
     run({ locks }, [key, ...args]) {
@@ -221,7 +229,7 @@ function endOf(
   return { write: async () => (await calls.release([key], value)).count || undefined };
 }
 
-function demandUnproven({ rules }: Session, name: string, way: string): void {
+function demandUnproven({ rules }: ConnectionState, name: string, way: string): void {
   if (rules.allowsUnproven) return;
   throw new RefusedCommand(
     `${name} without the value that holds the key would end or move the lock of anybody: use ` +

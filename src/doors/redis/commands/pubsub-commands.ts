@@ -2,10 +2,10 @@
 
 import type { SubscriptionKind } from "../pubsub/index.js";
 import { notSignedIn, RefusedCommand } from "../refusals.js";
-import type { Reply } from "../resp/index.js";
-import type { Command } from "./command.js";
+import type { RespReply } from "../resp/index.js";
+import type { DoorCommand } from "./command.js";
 
-export const PUBSUB_COMMANDS: readonly Command[] = [
+export const PUBSUB_COMMANDS: readonly DoorCommand[] = [
   subscribing("SUBSCRIBE", "channel"),
   subscribing("PSUBSCRIBE", "pattern"),
   leaving("UNSUBSCRIBE", "channel"),
@@ -21,31 +21,32 @@ export const PUBSUB_COMMANDS: readonly Command[] = [
   },
 ];
 
-function subscribing(name: string, kind: SubscriptionKind): Command {
+function subscribing(name: string, kind: SubscriptionKind): DoorCommand {
   return {
     name,
     least: 1,
     asksCluster: true,
     isForSubscribers: true,
     isNeverQueued: true,
-    run(session, names) {
-      if (session.isStranger) throw notSignedIn();
-      return several(session.subscriptions.subscribe(session, kind, names));
+    run(connection, names) {
+      if (connection.isStranger) throw notSignedIn();
+      return several(connection.subscriptions.subscribe(connection, kind, names));
     },
   };
 }
 
-function leaving(name: string, kind: SubscriptionKind): Command {
+function leaving(name: string, kind: SubscriptionKind): DoorCommand {
   return {
     name,
     least: 0,
     isForSubscribers: true,
     isNeverQueued: true,
-    run: (session, names) => several(session.subscriptions.unsubscribe(session, kind, names)),
+    run: (connection, names) =>
+      several(connection.subscriptions.unsubscribe(connection, kind, names)),
   };
 }
 
 /** One command has a reply for each of its channels. */
-function several(replies: Reply[]): Reply {
+function several(replies: RespReply[]): RespReply {
   return { several: replies };
 }

@@ -1,71 +1,71 @@
 /** EVAL and its like: finds the script that is meant, and answers its call. */
 import type { Buffer } from "node:buffer";
+import type { ConnectionState } from "../connection-state.js";
 import { integerOf } from "../durations.js";
 import { RefusedCommand, RefusedScript } from "../refusals.js";
-import { OK, type Reply } from "../resp/index.js";
+import { OK, type RespReply } from "../resp/index.js";
 import { runScript } from "../script-runs.js";
 import { LockScript, NotServed, type ScriptOfClient } from "../scripts/index.js";
 import { runSemaphore } from "../semaphores.js";
-import type { Session } from "../session.js";
-import { type Command, wordOf } from "./command.js";
+import { type DoorCommand, wordOf } from "./command.js";
 
-export const SCRIPT_COMMANDS: readonly Command[] = [
+export const SCRIPT_COMMANDS: readonly DoorCommand[] = [
   byText("EVAL", false),
   byText("EVAL_RO", true),
   bySum("EVALSHA", false),
   bySum("EVALSHA_RO", true),
-  { name: "SCRIPT", least: 1, run: (session, args) => script(session, args) },
+  { name: "SCRIPT", least: 1, run: (connection, args) => script(connection, args) },
 ];
 
-function byText(name: string, isReadOnly: boolean): Command {
-  const check: Command["check"] = (session, [text]) => {
-    read(session, text as Buffer);
+function byText(name: string, isReadOnly: boolean): DoorCommand {
+  const check: DoorCommand["check"] = (connection, [text]) => {
+    read(connection, text as Buffer);
   };
-  const run: Command["run"] = (session, [text, ...rest]) =>
-    call(session, read(session, text as Buffer), rest, isReadOnly);
+  const run: DoorCommand["run"] = (connection, [text, ...rest]) =>
+    call(connection, read(connection, text as Buffer), rest, isReadOnly);
   return { name, least: 2, asksCluster: true, check, run };
 }
 
-function bySum(name: string, isReadOnly: boolean): Command {
-  const run: Command["run"] = (session, [sum, ...rest]) => {
-    const known = session.rules.scripts.find((sum as Buffer).toString("latin1").toLowerCase());
-    if (known !== undefined) return call(session, known, rest, isReadOnly);
+function bySum(name: string, isReadOnly: boolean): DoorCommand {
+  const run: DoorCommand["run"] = (connection, [sum, ...rest]) => {
+    const known = connection.rules.scripts.find((sum as Buffer).toString("latin1").toLowerCase());
+    if (known !== undefined) return call(connection, known, rest, isReadOnly);
     throw new RefusedCommand("No matching script. Please use EVAL.", "NOSCRIPT");
   };
   return { name, least: 2, asksCluster: true, run };
 }
 
 async function call(
-  session: Session,
+  connection: ConnectionState,
   { is, isOfRedlock }: ScriptOfClient,
   [count, ...values]: readonly Buffer[],
   isReadOnly: boolean,
-): Promise<Reply> {
+): Promise<RespReply> {
   const keyCount = integerOf(count as Buffer);
   if (keyCount < 0) throw new RefusedCommand("Number of keys can't be negative", "ERR");
   if (keyCount > values.length) {
     throw new RefusedCommand("Number of keys can't be greater than number of args", "ERR");
   }
   const [keys, args] = [values.slice(0, keyCount), values.slice(keyCount)];
-  if (!(is instanceof LockScript)) return runSemaphore(session, is, keys, args);
+  if (!(is instanceof LockScript)) return runSemaphore(connection, is, keys, args);
   try {
-    return await runScript(session, { script: is, keys, args, isReadOnly, isOfRedlock });
+    return await runScript(connection, { script: is, keys, args, isReadOnly, isOfRedlock });
   } catch (error) {
     if (!(error instanceof NotServed)) throw error;
     throw new RefusedScript(`this lock script is not answered: ${error.message}`);
   }
 }
 
-function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Reply {
-  const { scripts } = session.rules;
+function script(connection: ConnectionState, [subcommand, ...args]: readonly Buffer[]): RespReply {
+  const { scripts } = connection.rules;
   const word = wordOf(subcommand);
   if (word === "LOAD" && args.length === 1) {
     const [text] = args as [Buffer];
     const learned = scripts.learn(text);
     if (learned.script instanceof NotServed) {
-      session.endings.noteRefusedText(learned.sum, text, learned.script.message);
+      connection.endings.noteRefusedText(learned.sum, text, learned.script.message);
     }
-    read(session, text);
+    read(connection, text);
     return learned.sum;
   }
   if (word === "EXISTS" && args.length > 0) {
@@ -78,7 +78,7 @@ function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Rep
   throw new RefusedCommand("SCRIPT is answered with LOAD, EXISTS and FLUSH only");
 }
 
-function read({ rules }: Session, text: Buffer): ScriptOfClient {
+function read({ rules }: ConnectionState, text: Buffer): ScriptOfClient {
   const { sum, script: known } = rules.scripts.learn(text);
   if (!(known instanceof NotServed)) return known;
   const what = `script sha1=${sum} is not answered: ${known.message}`;

@@ -5,51 +5,54 @@
  */
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { ConnectionState } from "../connection-state.js";
 import { notSignedIn, RefusedCommand } from "../refusals.js";
-import { type MapReply, NULL_ARRAY, OK, type Reply } from "../resp/index.js";
+import { type MapReply, NULL_ARRAY, OK, type RespReply } from "../resp/index.js";
 import { type NamedAddress, namedMaster, namesOf, splitAddress } from "../sentinel.js";
-import type { Session } from "../session.js";
-import { type Command, wordOf } from "./command.js";
+import { type DoorCommand, wordOf } from "./command.js";
 
-export const SENTINEL_COMMANDS: readonly Command[] = [
-  { name: "SENTINEL", least: 1, run: (session, args) => sentinel(session, args) },
+export const SENTINEL_COMMANDS: readonly DoorCommand[] = [
+  { name: "SENTINEL", least: 1, run: (connection, args) => sentinel(connection, args) },
 ];
 
-function sentinel(session: Session, [subcommand, ...args]: readonly Buffer[]): Reply {
-  if (session.isStranger) throw notSignedIn();
+function sentinel(
+  connection: ConnectionState,
+  [subcommand, ...args]: readonly Buffer[],
+): RespReply {
+  if (connection.isStranger) throw notSignedIn();
   const word = wordOf(subcommand);
-  if (word === "MYID") return runIdOf(session.node.id);
+  if (word === "MYID") return runIdOf(connection.node.id);
   if (word === "MASTERS") {
-    const master = namedMaster(session.node);
+    const master = namedMaster(connection.node);
     return master === undefined
       ? []
-      : namesOf(session.node).map((name) => state(session, name, master));
+      : namesOf(connection.node).map((name) => state(connection, name, master));
   }
   const name = args[0]?.toString("utf8") ?? "";
-  const isKnown = namesOf(session.node).includes(name);
+  const isKnown = namesOf(connection.node).includes(name);
   switch (word) {
     case "GET-MASTER-ADDR-BY-NAME": {
-      const master = isKnown ? namedMaster(session.node) : undefined;
+      const master = isKnown ? namedMaster(connection.node) : undefined;
       return master === undefined ? NULL_ARRAY : [master.host, String(master.port)];
     }
     case "MASTER": {
-      const master = namedMaster(session.node);
+      const master = namedMaster(connection.node);
       if (!isKnown || master === undefined) throw noSuchMaster();
-      return state(session, name, master);
+      return state(connection, name, master);
     }
     case "SENTINELS":
       if (!isKnown) throw noSuchMaster();
-      return otherSentinels(session);
+      return otherSentinels(connection);
     case "REPLICAS":
     case "SLAVES":
       if (!isKnown) throw noSuchMaster();
       return [];
     case "CKQUORUM":
       if (!isKnown) throw noSuchMaster();
-      if (namedMaster(session.node) === undefined) {
+      if (namedMaster(connection.node) === undefined) {
         throw new RefusedCommand("no node leads that a quorum can reach", "NOQUORUM");
       }
-      return { status: `OK ${session.node.redisAddresses.size} usable Sentinels` };
+      return { status: `OK ${connection.node.redisAddresses.size} usable Sentinels` };
     case "RESET":
     case "FLUSHCONFIG":
       return OK;
@@ -64,7 +67,11 @@ function noSuchMaster(): RefusedCommand {
   return new RefusedCommand("No such master with that name", "ERR");
 }
 
-function state({ node }: Session, name: string, { id, host, port }: NamedAddress): MapReply {
+function state(
+  { node }: ConnectionState,
+  name: string,
+  { id, host, port }: NamedAddress,
+): MapReply {
   return {
     map: [
       ["name", name],
@@ -92,7 +99,7 @@ function state({ node }: Session, name: string, { id, host, port }: NamedAddress
 }
 
 /** The sentinels of the same kind of port: each node answers as a sentinel at both. */
-function otherSentinels({ node, rules }: Session): MapReply[] {
+function otherSentinels({ node, rules }: ConnectionState): MapReply[] {
   const addresses = rules.isSentinel ? node.sentinelAddresses : node.redisAddresses;
   const others = [...addresses].filter(([id]) => id !== node.id);
   return others.flatMap(([id, address]) => {

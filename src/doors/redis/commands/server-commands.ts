@@ -3,13 +3,13 @@
  * while it can serve, because clients and their sentinels choose by that.
  */
 import type { Buffer } from "node:buffer";
+import type { ConnectionState } from "../connection-state.js";
 import { integerOf } from "../durations.js";
 import type { DoorNode } from "../ports.js";
 import { RefusedCommand } from "../refusals.js";
-import { OK, type Reply } from "../resp/index.js";
+import { OK, type RespReply } from "../resp/index.js";
 import { namedMaster, namesOf } from "../sentinel.js";
-import type { Session } from "../session.js";
-import { type Command, wordOf } from "./command.js";
+import { type DoorCommand, wordOf } from "./command.js";
 
 /**
  * The version of Redis whose lock commands are answered (SET with IFEQ, DELEX): clients choose their
@@ -17,8 +17,8 @@ import { type Command, wordOf } from "./command.js";
  */
 export const REDIS_VERSION = "8.4.0";
 
-export const SERVER_COMMANDS: readonly Command[] = [
-  { name: "INFO", least: 0, run: (session, sections) => infoText(session, sections) },
+export const SERVER_COMMANDS: readonly DoorCommand[] = [
+  { name: "INFO", least: 0, run: (connection, sections) => infoText(connection, sections) },
   {
     name: "ROLE",
     least: 0,
@@ -59,7 +59,7 @@ export const SERVER_COMMANDS: readonly Command[] = [
   },
 ];
 
-function commandReply([subcommand]: readonly Buffer[]): Reply {
+function commandReply([subcommand]: readonly Buffer[]): RespReply {
   const word = wordOf(subcommand);
   if (word === "COUNT") return 0;
   if (word === "DOCS") return { map: [] };
@@ -69,10 +69,10 @@ function commandReply([subcommand]: readonly Buffer[]): Reply {
 
 const EVERYTHING: ReadonlySet<string> = new Set(["", "ALL", "DEFAULT", "EVERYTHING"]);
 
-function infoText(session: Session, asked: readonly Buffer[]): string {
+function infoText(connection: ConnectionState, asked: readonly Buffer[]): string {
   const wanted = asked.length === 0 ? [""] : asked.map(wordOf);
   const isAll = wanted.some((name) => EVERYTHING.has(name));
-  const sections = Object.entries(infoOf(session)).filter(
+  const sections = Object.entries(infoOf(connection)).filter(
     ([name]) => isAll || wanted.includes(name.toUpperCase()),
   );
   return sections
@@ -85,7 +85,7 @@ function infoText(session: Session, asked: readonly Buffer[]): string {
 
 type InfoFields = Readonly<Record<string, string | number>>;
 
-function infoOf({ node, rules }: Session): Readonly<Record<string, InfoFields>> {
+function infoOf({ node, rules }: ConnectionState): Readonly<Record<string, InfoFields>> {
   const { isServing } = node;
   const server = {
     redis_version: REDIS_VERSION,

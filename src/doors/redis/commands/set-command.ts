@@ -4,12 +4,12 @@
  * lock of the client that has it.
  */
 import type { Buffer } from "node:buffer";
+import type { ConnectionRules, ConnectionState } from "../connection-state.js";
 import { ttlOf } from "../durations.js";
 import { demandExpiry } from "../locks/lease-calls.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
-import { OK, type Reply } from "../resp/index.js";
-import type { Session, SessionRules } from "../session.js";
-import { type Command, wordOf } from "./command.js";
+import { OK, type RespReply } from "../resp/index.js";
+import { type DoorCommand, wordOf } from "./command.js";
 
 interface SetOptions {
   readonly condition: "NX" | "XX" | "IFEQ" | "none";
@@ -33,13 +33,13 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ["IFDNE", "SET with IFDNE would end the lock of another client"],
 ]);
 
-export const SET_COMMAND: Command = {
+export const SET_COMMAND: DoorCommand = {
   name: "SET",
   least: 2,
   asksCluster: true,
   check: ({ rules }, [, value, ...words]) => demand(value as Buffer, setOptionsOf(words), rules),
-  run(session, [key, value, ...words]) {
-    return set(session, key as Buffer, value as Buffer, setOptionsOf(words));
+  run(connection, [key, value, ...words]) {
+    return set(connection, key as Buffer, value as Buffer, setOptionsOf(words));
   },
 };
 
@@ -76,7 +76,7 @@ export function setOptionsOf(words: readonly Buffer[]): SetOptions {
 function demand(
   value: Buffer,
   { condition, expected, wantsOld, ttlMs }: SetOptions,
-  rules: Pick<SessionRules, "allowsEndless">,
+  rules: Pick<ConnectionRules, "allowsEndless">,
 ): void {
   if (condition === "NX") {
     if (wantsOld) {
@@ -100,27 +100,32 @@ function demand(
 
 /** Needs `demand`. */
 function set(
-  session: Session,
+  connection: ConnectionState,
   key: Buffer,
   value: Buffer,
   { condition, wantsOld, ttlMs = 0 }: SetOptions,
-): Promise<Reply> {
-  if (condition === "NX") return take(session, key, value, ttlMs);
-  if (condition === "IFEQ") return extendIfEqual(session, key, value, ttlMs, wantsOld);
-  return extendOwn(session, key, value, ttlMs, condition);
+): Promise<RespReply> {
+  if (condition === "NX") return take(connection, key, value, ttlMs);
+  if (condition === "IFEQ") return extendIfEqual(connection, key, value, ttlMs, wantsOld);
+  return extendOwn(connection, key, value, ttlMs, condition);
 }
 
-async function take({ locks }: Session, key: Buffer, value: Buffer, ttlMs: number): Promise<Reply> {
+async function take(
+  { locks }: ConnectionState,
+  key: Buffer,
+  value: Buffer,
+  ttlMs: number,
+): Promise<RespReply> {
   return (await locks.take({ keys: [key], value, ttlMs })) === "taken" ? OK : null;
 }
 
 async function extendIfEqual(
-  { locks }: Session,
+  { locks }: ConnectionState,
   key: Buffer,
   value: Buffer,
   ttlMs: number,
   wantsOld: boolean,
-): Promise<Reply> {
+): Promise<RespReply> {
   const loss = await locks.extend({ keys: [key], value, ttlMs });
   if (loss === undefined) return wantsOld ? value : OK;
   if (!wantsOld) return null;
@@ -130,12 +135,12 @@ async function extendIfEqual(
 
 /** Redis would overwrite; here a key that another value has stays as it is. */
 async function extendOwn(
-  { locks }: Session,
+  { locks }: ConnectionState,
   key: Buffer,
   value: Buffer,
   ttlMs: number,
   condition: SetOptions["condition"],
-): Promise<Reply> {
+): Promise<RespReply> {
   const loss = await locks.extend({ keys: [key], value, ttlMs });
   if (loss === undefined) return OK;
   if (condition === "XX" && (await locks.look(key)).kind === "none") return null;

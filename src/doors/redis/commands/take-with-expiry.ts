@@ -7,10 +7,10 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Decision } from "../command-order.js";
+import type { ConnectionRules, ConnectionState } from "../connection-state.js";
 import { demandExpiry, type KeyState } from "../locks/lease-calls.js";
 import type { LockSpace } from "../locks/lock-space.js";
-import { OK, type Reply } from "../resp/index.js";
-import type { Session, SessionRules } from "../session.js";
+import { OK, type RespReply } from "../resp/index.js";
 import type { QueuedCommand } from "../transaction.js";
 import { EXPIRE_UNITS_MS, type ExpireTerms, expireTermsOf } from "./expire-terms.js";
 import { expiryOf } from "./key-commands.js";
@@ -20,8 +20,8 @@ import { setOptionsOf } from "./set-command.js";
 interface Taking {
   /** `undefined`: without an expiry. */
   readonly ttlMs: number | undefined;
-  readonly taken: Reply;
-  readonly missed: Reply;
+  readonly taken: RespReply;
+  readonly missed: RespReply;
 }
 
 export class TakeWithExpiry {
@@ -45,7 +45,7 @@ export class TakeWithExpiry {
   static of(
     first: QueuedCommand,
     { name, args: [key, ...args] }: QueuedCommand,
-    rules: Pick<SessionRules, "allowsEndless">,
+    rules: Pick<ConnectionRules, "allowsEndless">,
   ): TakeWithExpiry | undefined {
     const taking = takingOf(first);
     const isOfKey = first.args[0]?.equals(key as Buffer) === true;
@@ -57,8 +57,8 @@ export class TakeWithExpiry {
     return take;
   }
 
-  run({ locks, rules }: Session): Promise<Reply> {
-    return locks.decide<Reply>(this.#key, (state) => {
+  run({ locks, rules }: ConnectionState): Promise<RespReply> {
+    return locks.decide<RespReply>(this.#key, (state) => {
       const isProven = rules.allowsUnproven || locks.calls.isMine(state, this.#value);
       return this.decide(locks, state, isProven, [this.#taking.missed, 0]);
     });
@@ -69,8 +69,8 @@ export class TakeWithExpiry {
     locks: Pick<LockSpace, "calls">,
     state: KeyState,
     isProven: boolean,
-    failed: Reply,
-  ): Decision<Reply | undefined> {
+    failed: RespReply,
+  ): Decision<RespReply | undefined> {
     const { ttlMs, taken, missed } = this.#taking;
     if (state.kind === "none") {
       const wish = { keys: [this.#key], value: this.#value, ttlMs: this.#ttlMs };

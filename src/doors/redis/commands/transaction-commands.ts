@@ -4,14 +4,14 @@
  * they have queued commands. What EXEC does is decided by `transaction-plan.ts`.
  */
 import type { Buffer } from "node:buffer";
+import type { ConnectionState } from "../connection-state.js";
 import { tableKeyOf } from "../names.js";
 import { failureOf, RefusedCommand } from "../refusals.js";
-import { OK, type Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
-import type { Command, Hold } from "./command.js";
+import { OK, type RespReply } from "../resp/index.js";
+import type { DoorCommand, HoldBack } from "./command.js";
 import { notATransaction, planOf, prefixPlanOf } from "./transaction-plan.js";
 
-export const TRANSACTION_COMMANDS: readonly Command[] = [
+export const TRANSACTION_COMMANDS: readonly DoorCommand[] = [
   {
     name: "WATCH",
     least: 1,
@@ -57,20 +57,20 @@ export const TRANSACTION_COMMANDS: readonly Command[] = [
 
 /** Throws `RefusedCommand` if EXEC could not do the command, and EXEC will refuse the transaction. */
 export function queue(
-  session: Session,
-  command: Command,
+  connection: ConnectionState,
+  command: DoorCommand,
   args: readonly Buffer[],
-  hold: Hold,
+  holdBack: HoldBack,
 ): void {
-  const { transaction } = session;
+  const { transaction } = connection;
   const queued = {
     ...{ name: command.name, args },
-    check: (copied: readonly Buffer[]) => command.check?.(session, copied),
-    run: (copied: readonly Buffer[]) => command.run(session, copied, hold),
+    check: (copied: readonly Buffer[]) => command.check?.(connection, copied),
+    run: (copied: readonly Buffer[]) => command.run(connection, copied, holdBack),
   };
   try {
     if (command.isNeverQueued === true) throw notATransaction();
-    prefixPlanOf(session, transaction.stepsWith(queued));
+    prefixPlanOf(connection, transaction.stepsWith(queued));
   } catch (error) {
     transaction.breakOff();
     throw error;
@@ -78,12 +78,12 @@ export function queue(
   transaction.queue(queued);
 }
 
-async function execute(session: Session): Promise<Reply> {
-  const steps = session.transaction.take();
+async function execute(connection: ConnectionState): Promise<RespReply> {
+  const steps = connection.transaction.take();
   try {
-    return await planOf(session, steps)();
+    return await planOf(connection, steps)();
   } catch (error) {
-    const failure = failureOf(error, session.isKnown);
+    const failure = failureOf(error, connection.isKnown);
     if (failure.kind === "close" || steps.commands.length === 0) throw error;
     // One for each command: none was done, and clients count the replies of EXEC.
     return steps.commands.map(() => failure);

@@ -4,18 +4,18 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Decision } from "../command-order.js";
+import type { ConnectionRules } from "../connection-state.js";
 import { demandExpiry, type KeyState } from "../locks/lease-calls.js";
 import type { LockSpace } from "../locks/lock-space.js";
 import { RefusedCommand } from "../refusals.js";
-import { NULL_ARRAY, OK, type Reply } from "../resp/index.js";
-import type { SessionRules } from "../session.js";
+import { NULL_ARRAY, OK, type RespReply } from "../resp/index.js";
 import { wordOf } from "./command.js";
 import { expireTermsOf } from "./expire-terms.js";
 import { endlessnessOf, expiryOf, LOOKS, type LockedState } from "./key-commands.js";
 import { setOptionsOf } from "./set-command.js";
 import type { TakeWithExpiry } from "./take-with-expiry.js";
 
-type WatchedPlan = () => Promise<Reply>;
+type WatchedPlan = () => Promise<RespReply>;
 
 const WHAT =
   "a transaction on a key that is watched does what takes, extends, ends or shows that one lock";
@@ -35,7 +35,7 @@ export class WatchedKey {
   planOf(
     name: string,
     args: readonly Buffer[],
-    rules: Pick<SessionRules, "allowsEndless">,
+    rules: Pick<ConnectionRules, "allowsEndless">,
   ): WatchedPlan {
     try {
       return this.#planOf(name, args, rules);
@@ -50,7 +50,7 @@ export class WatchedKey {
   #planOf(
     name: string,
     args: readonly Buffer[],
-    rules: Pick<SessionRules, "allowsEndless">,
+    rules: Pick<ConnectionRules, "allowsEndless">,
   ): WatchedPlan {
     const told = this.#told;
     const look = LOOKS.get(name);
@@ -86,25 +86,25 @@ export class WatchedKey {
     }
   }
 
-  confirm(reply: readonly Reply[]): Promise<Reply> {
+  confirm(reply: readonly RespReply[]): Promise<RespReply> {
     const looked = this.#locks.look(this.#key);
     return looked.then((state) => (this.#isAsTold(state) ? reply : NULL_ARRAY));
   }
 
-  takeWithExpiry(take: TakeWithExpiry): Promise<Reply> {
-    return this.#locks.decide<Reply>(this.#key, (state) =>
+  takeWithExpiry(take: TakeWithExpiry): Promise<RespReply> {
+    return this.#locks.decide<RespReply>(this.#key, (state) =>
       this.#isAsTold(state)
         ? take.decide(this.#locks, state, true, NULL_ARRAY)
         : { answer: NULL_ARRAY },
     );
   }
 
-  #look(replyOf: (state: KeyState) => Reply): Promise<Reply> {
+  #look(replyOf: (state: KeyState) => RespReply): Promise<RespReply> {
     const looked = this.#locks.look(this.#key);
     return looked.then((state) => (this.#isAsTold(state) ? [replyOf(state)] : NULL_ARRAY));
   }
 
-  #end(): Promise<Reply> {
+  #end(): Promise<RespReply> {
     if (this.#told === null) return this.confirm([0]);
     const ended = this.#locks.release([this.#key], this.#told);
     return ended.then(({ count }) => (count === 0 ? NULL_ARRAY : [count]));
@@ -126,7 +126,7 @@ export class WatchedKey {
   }
 
   /** Does what depends on the end of the lock. */
-  async #move(move: (state: LockedState) => Decision<number | undefined>): Promise<Reply> {
+  async #move(move: (state: LockedState) => Decision<number | undefined>): Promise<RespReply> {
     const moved = await this.#locks.decide<number | "changed">(this.#key, (state) =>
       state.kind === "lock" && this.#isAsTold(state) ? move(state) : { answer: "changed" },
     );
@@ -135,7 +135,7 @@ export class WatchedKey {
 
   #set(
     [value, ...words]: readonly Buffer[],
-    rules: Pick<SessionRules, "allowsEndless">,
+    rules: Pick<ConnectionRules, "allowsEndless">,
   ): WatchedPlan {
     const { condition, expected, wantsOld, ttlMs } = setOptionsOf(words);
     demand(!wantsOld);
@@ -155,18 +155,18 @@ export class WatchedKey {
     return () => this.#extend(told, ttlMs, OK);
   }
 
-  #extend(value: Buffer, ttlMs: number, reply: Reply): Promise<Reply> {
+  #extend(value: Buffer, ttlMs: number, reply: RespReply): Promise<RespReply> {
     const extended = this.#locks.extend({ keys: [this.#key], value, ttlMs });
     return extended.then((loss) => (loss === undefined ? [reply] : NULL_ARRAY));
   }
 
   /** Without a place in the queue: a client that gets nil begins again with GET. */
-  #take(value: Buffer, ttlMs: number, reply: Reply): Promise<Reply> {
+  #take(value: Buffer, ttlMs: number, reply: RespReply): Promise<RespReply> {
     const { calls } = this.#locks;
     const wish = { keys: [this.#key], value, ttlMs };
-    const take = async (): Promise<Reply> =>
+    const take = async (): Promise<RespReply> =>
       (await calls.take(wish)) === "taken" ? [reply] : NULL_ARRAY;
-    return this.#locks.decide<Reply>(this.#key, (state) =>
+    return this.#locks.decide<RespReply>(this.#key, (state) =>
       this.#isAsTold(state) ? { write: take } : { answer: NULL_ARRAY },
     );
   }

@@ -34,7 +34,7 @@ export interface FairTake {
   readonly ttlMs: number;
 }
 
-interface Wait {
+interface FairWait {
   readonly client: LockClient;
   readonly kept: KeptTake;
   /** The request of its take, and of the attempt that gets the lock. */
@@ -46,7 +46,7 @@ export class FairWaits {
   readonly #clock: DoorClock;
   readonly #nodeId: number;
   #count = 0;
-  readonly #waits = new Map<string, Wait>();
+  readonly #waits = new Map<string, FairWait>();
 
   constructor(clock: DoorClock, nodeId: number) {
     this.#clock = clock;
@@ -70,7 +70,7 @@ export class FairWaits {
     const request = `wait ${this.#count} at node ${this.#nodeId}`;
     const ttlMs = Math.min(take.ttlMs || UNCLAIMED_MS_MAX, UNCLAIMED_MS_MAX);
     const kept = new KeptTake(this.#clock, client.leases, [item], { owner, request, value, ttlMs });
-    const wait: Wait = { client, kept, request, attemptMs: this.#clock.monotonicMs() };
+    const wait: FairWait = { client, kept, request, attemptMs: this.#clock.monotonicMs() };
     const name = nameOf(take);
     this.#waits.set(name, wait);
     kept.leave(GRACE_MS_MAX);
@@ -117,7 +117,7 @@ export class FairWaits {
     for (const { kept } of this.#waits.values()) kept.withdraw();
   }
 
-  #find(named: Named): Wait | undefined {
+  #find(named: Named): FairWait | undefined {
     const wait = this.#waits.get(nameOf(named));
     return wait?.kept.isEnded === true ? undefined : wait;
   }

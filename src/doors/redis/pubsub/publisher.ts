@@ -17,8 +17,8 @@ import { redisKeyOf } from "../names.js";
 import type { LockClient } from "../ports.js";
 import {
   CHANNEL_BYTES_MAX,
-  type Listener,
   type MessageTarget,
+  type Subscriber,
   type SubscriptionSource,
 } from "./subscriptions.js";
 
@@ -34,8 +34,8 @@ const REGISTRY_CHANNEL = /^([^*?[\]\\]+)-channel$/;
 const NODE_CHANNEL = "+";
 
 /** Who publishes. */
-export type Publishing = Pick<Listener, "database"> & {
-  readonly held: Pick<Listener["held"], "identity">;
+export type Publishing = Pick<Subscriber, "database"> & {
+  readonly held: Pick<Subscriber["held"], "identity">;
 };
 
 class RegistryWatch {
@@ -97,7 +97,7 @@ export class Publisher implements SubscriptionSource {
   }
 
   onSubscribed(
-    { database, held }: Listener,
+    { database, held }: Subscriber,
     channelOrPattern: string,
     target: MessageTarget,
   ): void {

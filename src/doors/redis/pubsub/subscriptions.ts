@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import type { LockClient } from "../ports.js";
 import { RefusedCommand } from "../refusals.js";
-import type { Protocol, PushReply, Reply } from "../resp/index.js";
+import type { Protocol, PushReply, RespReply } from "../resp/index.js";
 import { Glob } from "./glob.js";
 
 /** The limits of one connection: on channels and patterns, and on patterns, whose costs add up. */
@@ -16,7 +16,7 @@ const PATTERN_BYTES_MAX = 4 << 10;
 export const CHANNEL_BYTES_MAX = 1_024;
 
 /** Who listens, as far as that matters for what there is to hear. */
-export interface Listener {
+export interface Subscriber {
   readonly protocol: Protocol;
   readonly database: number;
   readonly held: { readonly client: LockClient; readonly identity: string };
@@ -28,7 +28,7 @@ export interface SubscriptionSource {
   /** It listens to nothing any more. */
   remove(target: MessageTarget): void;
   /** It listens to that from now on. */
-  onSubscribed(listener: Listener, channelOrPattern: string, target: MessageTarget): void;
+  onSubscribed(listener: Subscriber, channelOrPattern: string, target: MessageTarget): void;
   onUnsubscribed(channelOrPattern: string, target: MessageTarget): void;
 }
 
@@ -42,7 +42,7 @@ export interface MessageTarget {
 /** The connection, as its subscriptions use it. */
 export interface PushPort {
   /** Sends a message that answers no command. Never throws. */
-  push(message: Reply): void;
+  push(message: RespReply): void;
 }
 
 export type SubscriptionKind = "channel" | "pattern";
@@ -84,7 +84,7 @@ export class Subscriptions implements MessageTarget {
   }
 
   /** Throws `RefusedCommand`, and then listens to none of the names that were new. */
-  subscribe(listener: Listener, kind: SubscriptionKind, names: readonly Buffer[]): Reply[] {
+  subscribe(listener: Subscriber, kind: SubscriptionKind, names: readonly Buffer[]): RespReply[] {
     const word = kind === "channel" ? "subscribe" : "psubscribe";
     const texts = names.map((bytes) => bytes.toString("latin1"));
     this.#demandRoom(kind, texts);
@@ -100,7 +100,7 @@ export class Subscriptions implements MessageTarget {
   }
 
   /** Without names: from all. */
-  unsubscribe(listener: Listener, kind: SubscriptionKind, names: readonly Buffer[]): Reply[] {
+  unsubscribe(listener: Subscriber, kind: SubscriptionKind, names: readonly Buffer[]): RespReply[] {
     const word = kind === "channel" ? "unsubscribe" : "punsubscribe";
     const all = kind === "channel" ? this.#channels : this.#patterns;
     const left = names.length > 0 ? names : [...all.keys()].map((n) => Buffer.from(n, "latin1"));
@@ -116,7 +116,7 @@ export class Subscriptions implements MessageTarget {
   }
 
   /** The connection speaks for another identity, or by another client. */
-  listenAs(listener: Listener): void {
+  listenAs(listener: Subscriber): void {
     if (this.#count === 0) return;
     this.#identity = listener.held.identity;
     for (const name of new Set([...this.#channels, ...this.#patterns.keys()])) {
@@ -159,7 +159,7 @@ export class Subscriptions implements MessageTarget {
     this.#patternBytes += name.length;
   }
 
-  #changed(listener: Listener): void {
+  #changed(listener: Subscriber): void {
     this.#isExclusive = this.#count > 0 && listener.protocol === 2;
     if (this.#count > 0) this.#source.add(this);
     else this.#source.remove(this);

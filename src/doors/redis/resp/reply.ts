@@ -10,12 +10,12 @@ export type Protocol = 2 | 3;
  * A number is an integer, `null` is nil, a string is a bulk string in UTF-8, a `Buffer` one of any
  * bytes.
  */
-export type Reply =
+export type RespReply =
   | number
   | null
   | string
   | Buffer
-  | readonly Reply[]
+  | readonly RespReply[]
   | StatusReply
   | ErrorReply
   | MapReply
@@ -36,7 +36,7 @@ export interface ErrorReply {
 
 /** In RESP2 an array of names and values in turn. */
 export interface MapReply {
-  readonly map: readonly (readonly [Reply, Reply])[];
+  readonly map: readonly (readonly [RespReply, RespReply])[];
 }
 
 /** What EXEC answers if a watched key has changed. */
@@ -46,12 +46,12 @@ export interface NullArrayReply {
 
 /** A message that answers no command; in RESP2 an array. */
 export interface PushReply {
-  readonly push: readonly Reply[];
+  readonly push: readonly RespReply[];
 }
 
 /** What SUBSCRIBE answers: one after the other. */
 export interface SeveralReplies {
-  readonly several: readonly Reply[];
+  readonly several: readonly RespReply[];
 }
 
 export const OK: StatusReply = Object.freeze({ status: "OK" });
@@ -61,7 +61,7 @@ export const NULL_ARRAY: NullArrayReply = Object.freeze({ nullArray: true });
 const LINE_BREAK = /[\r\n]+/g;
 const OK_BYTES = "+OK\r\n";
 
-export function encodeReply(reply: Reply, protocol: Protocol): string {
+export function encodeReply(reply: RespReply, protocol: Protocol): string {
   if (reply === OK) return OK_BYTES;
   if (reply === null) return protocol === 3 ? "_\r\n" : "$-1\r\n";
   if (typeof reply === "number") return `:${reply}\r\n`;
@@ -80,7 +80,7 @@ export function encodeReply(reply: Reply, protocol: Protocol): string {
   return `%${reply.map.length}\r\n${parts.join("")}`;
 }
 
-function isArray(reply: Exclude<Reply, null>): reply is readonly Reply[] {
+function isArray(reply: Exclude<RespReply, null>): reply is readonly RespReply[] {
   return Array.isArray(reply);
 }
 
@@ -88,7 +88,7 @@ function bulk(bytes: Buffer): string {
   return `$${bytes.length}\r\n${bytes.toString("latin1")}\r\n`;
 }
 
-function aggregate(mark: string, elements: readonly Reply[], protocol: Protocol): string {
+function aggregate(mark: string, elements: readonly RespReply[], protocol: Protocol): string {
   let text = `${mark}${elements.length}\r\n`;
   for (const element of elements) text += encodeReply(element, protocol);
   return text;

@@ -21,7 +21,7 @@ export type KnownKey =
   | { readonly kind: "semaphore"; readonly remainingMs: number | undefined };
 
 /** What becomes of a key. `ttlMs`: from now on; of a take, 0 without end. */
-export type Change =
+export type KeyEffect =
   | { readonly kind: "take"; readonly key: string; readonly value: string; readonly ttlMs: number }
   | {
       readonly kind: "extend";
@@ -42,13 +42,13 @@ const ABSENT = -2;
 const ENDLESS = -1;
 
 /** One step of several keys does the same with each; only takes may have a value each. */
-function isAlike(one: Change, other: Change): boolean {
+function isAlike(one: KeyEffect, other: KeyEffect): boolean {
   if (one.kind === "take") return other.kind === "take" && one.ttlMs === other.ttlMs;
   if (one.kind !== other.kind || one.value !== other.value) return false;
   return one.kind === "release" || one.ttlMs === (other as typeof one).ttlMs;
 }
 
-interface Entry {
+interface ImaginedKey {
   readonly before: KnownKey;
   now: KnownKey;
   /** As the script has set it, from now on, 0 without end; `undefined`: it has not. */
@@ -61,7 +61,7 @@ interface Entry {
 
 export class ImaginedKeys {
   readonly publications: Publication[] = [];
-  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #entries: ReadonlyMap<string, ImaginedKey>;
   readonly #allowsUnproven: boolean;
 
   /**
@@ -87,13 +87,13 @@ export class ImaginedKeys {
   }
 
   /** What is to be done; throws `NotServed` for what a lock service cannot do in one step. */
-  changes(): readonly Change[] {
+  changes(): readonly KeyEffect[] {
     const entries = [...this.#entries];
     const changes = entries.flatMap(([key, entry]) => this.#changeOf(key, entry) ?? []);
     if (changes.length > 0 && entries.filter(([, each]) => each.isUsed).length > changes.length) {
       throw new NotServed("it changes a key by what another key is, which it leaves as it is");
     }
-    if (!changes.every((change) => isAlike(change, changes[0] as Change))) {
+    if (!changes.every((change) => isAlike(change, changes[0] as KeyEffect))) {
       throw new NotServed("it does something else with one of its keys than with another");
     }
     // That a lock is free again is news of that lock, which only its holder can make.
@@ -106,7 +106,7 @@ export class ImaginedKeys {
     return changes;
   }
 
-  #changeOf(key: string, entry: Entry): Change | undefined {
+  #changeOf(key: string, entry: ImaginedKey): KeyEffect | undefined {
     const { before, now, ttlMs } = entry;
     if (before === now && ttlMs === undefined) return undefined;
     if (before.kind === "semaphore") throw new NotServed("it changes a semaphore");
@@ -129,7 +129,7 @@ export class ImaginedKeys {
     throw new NotServed("a lock that loses its expiry would outlive who took it");
   }
 
-  #use(key: string): Entry {
+  #use(key: string): ImaginedKey {
     const entry = this.#entries.get(key);
     if (entry === undefined) throw new NotServed("it uses a key that is none of its KEYS");
     entry.isUsed = true;

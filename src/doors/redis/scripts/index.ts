@@ -1,5 +1,5 @@
 /** What the Redis door knows of Lua: what a call of a lock script means for keys as they are. */
-export type { Change, KnownKey } from "./imagined-keys.js";
+export type { KeyEffect, KnownKey } from "./imagined-keys.js";
 export {
   KNOWN_SCRIPTS,
   knownScript,

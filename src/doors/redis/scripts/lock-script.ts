@@ -4,7 +4,7 @@
  * `NotServed`; then nothing has been done.
  */
 import type { Buffer } from "node:buffer";
-import { type Change, ImaginedKeys, type KnownKey, type Publication } from "./imagined-keys.js";
+import { ImaginedKeys, type KeyEffect, type KnownKey, type Publication } from "./imagined-keys.js";
 import { interpret } from "./interpreter.js";
 import { readScript, type Statement } from "./lua-tree.js";
 import { type LuaValue, NotServed, OtherDatabase, RedisError, tableWith } from "./lua-value.js";
@@ -26,7 +26,7 @@ export interface ScriptInput {
 
 /** What is to be done, each key in the same way, and what is answered if that could be done. */
 export interface Meaning {
-  readonly changes: readonly Change[];
+  readonly changes: readonly KeyEffect[];
   readonly publications: readonly Publication[];
   readonly reply: ScriptReply;
 }

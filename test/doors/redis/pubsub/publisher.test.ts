@@ -4,16 +4,16 @@ import { SYSTEM_CLOCK } from "../../../../src/doors/clock.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
 import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import {
-  type Listener,
+  type Subscriber,
   type SubscriptionKind,
   Subscriptions,
 } from "../../../../src/doors/redis/pubsub/subscriptions.js";
-import type { Reply } from "../../../../src/doors/redis/resp/index.js";
+import type { RespReply } from "../../../../src/doors/redis/resp/index.js";
 import { MemoryLocks } from "../world/memory-locks.js";
 import { turn } from "../world/one-connection.js";
 
 /** A connection, as far as it listens. */
-class Ear implements Listener {
+class Ear implements Subscriber {
   readonly protocol = 2;
   database = 0;
   held: { client: LockClient; identity: string };
@@ -41,7 +41,7 @@ class Ear implements Listener {
     this.subscriptions.subscribe(this, kind, names.map(bytesOf));
   }
 
-  #hear(message: Reply): void {
+  #hear(message: RespReply): void {
     const { push } = message as { push: readonly Buffer[] };
     this.heard.push(push.slice(-2).map(String).join(" "));
   }

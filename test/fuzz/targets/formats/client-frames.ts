@@ -4,6 +4,7 @@ import { REQUEST_SCHEMAS } from "../../../../src/protocol/codec/schema.js";
 import {
   BATCH_HEADER_BYTES,
   CLIENT_FRAME_BYTES_MAX,
+  type ClientRequest,
   decodeCommand,
   decodeCommands,
   decodeFrame,
@@ -14,7 +15,6 @@ import {
   isOperationOp,
   ProtocolError,
   RECORD_HEADER_BYTES,
-  type Request,
   withOrigin,
   writeRecord,
 } from "../../../../src/protocol/index.js";
@@ -58,7 +58,7 @@ export function sampleFrames(count: number): Uint8Array[] {
 }
 
 interface Told {
-  readonly requests: { readonly request: Request; readonly bytes: Uint8Array }[];
+  readonly requests: { readonly request: ClientRequest; readonly bytes: Uint8Array }[];
   readonly invalid: { readonly op: number; readonly id: number; readonly reason: string }[];
 }
 
@@ -86,7 +86,7 @@ function read(frame: Uint8Array): { readonly told: Told; readonly error: unknown
 }
 
 /** What a gateway took as a command or an operation, the log and the leader take as the same. */
-function demandAlone(request: Request, bytes: Uint8Array): void {
+function demandAlone(request: ClientRequest, bytes: Uint8Array): void {
   const { op } = request;
   demandEqual(decodeCommand(bytes) !== undefined, isCommandOp(op), `op ${op} is a command`);
   demandEqual(decodeOperation(bytes) !== undefined, isOperationOp(op), `op ${op} is an operation`);

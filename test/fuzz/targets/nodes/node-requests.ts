@@ -9,12 +9,12 @@ import { GatewayRequests } from "../../../../src/net/gateway/requests.js";
 import { InputMeter } from "../../../../src/net/index.js";
 import { AccountedInput } from "../../../../src/net/meter/metered-input.js";
 import {
+  type ClientRequest,
   type Command,
   decodeFrame,
   MESSAGE,
   OP,
   ProtocolError,
-  type Request,
   type ServerMessage,
   STATUS,
   WALL_MS_MAX,
@@ -109,7 +109,7 @@ function say(node: WorldNode, connection: MemoryConnection, frame: Uint8Array): 
 /** The scene has no further nodes: one that an admin adds cannot be reached even to fail. */
 function namesStrangeNode(frame: Uint8Array): boolean {
   let isStrange = false;
-  const request = (one: Request): void => {
+  const request = (one: ClientRequest): void => {
     isStrange ||= one.op === OP.changeMember && one.action === "add" && one.node > NODES;
   };
   try {
@@ -254,7 +254,7 @@ function corpus(): Uint8Array[] {
     ],
     [{ op: OP.logLevel, id: 1, node: 0, level: "debug", forMs: 1 }],
   ];
-  const frames = conversations.map((requests) => frameOf(requests as readonly Request[]));
+  const frames = conversations.map((requests) => frameOf(requests as readonly ClientRequest[]));
   const samples = sampleFrames(12).map((frame, at) => headed(at % CLIENTS.length, frame));
   return [...samples, ...frames.flatMap((frame) => CLIENTS.map((_, who) => headed(who, frame)))];
 }

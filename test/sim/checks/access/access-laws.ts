@@ -138,7 +138,7 @@ export class AccessLaws {
       case MESSAGE.outcome:
         this.#outcome(session, message.sequence, message.result);
         return;
-      case MESSAGE.pulse:
+      case MESSAGE.renewed:
       case MESSAGE.recalled:
         this.#note(`session ${session}`, this.#sessions.problemOfActing(session));
         return;

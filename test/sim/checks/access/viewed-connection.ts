@@ -9,6 +9,7 @@ import {
   attachKeyOf,
   type Changes,
   type ChangesView,
+  type ClientRequest,
   isAttachCommand,
   isQuery,
   type KeysView,
@@ -16,7 +17,6 @@ import {
   OP,
   type Query,
   type Reply,
-  type Request,
   type ServerMessage,
   type SessionsView,
   STATUS,
@@ -83,7 +83,7 @@ export class ViewedConnection {
     this.#cluster = cluster;
   }
 
-  said(request: Request): void {
+  said(request: ClientRequest): void {
     const { speakers, committedIndex } = this.#cluster;
     if (isAttachCommand(request)) {
       speakers.onSaid(`attach ${attachKeyOf(request)}`, this.#digest);

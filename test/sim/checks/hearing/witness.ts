@@ -5,7 +5,7 @@
  * at a place not before what the client, or any other, had heard when it asked; and all words must be
  * within the laws of locks, which know nothing of how a table works (`lock-laws.ts`).
  */
-import { LockTable, type Outbox, type TableEntry } from "../../../../src/lockfsm/index.js";
+import { LockTable, type TableEntry, type TableOutbox } from "../../../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../../../src/lockfsm/settings.js";
 import {
   type Attached,
@@ -69,7 +69,7 @@ export function emptyBeginning(speakers?: Speakers): Beginning {
   return { table: new LockTable(), model, laws: new LockLaws(), access };
 }
 
-export class Witness implements Outbox {
+export class Witness implements TableOutbox {
   readonly table: LockTable;
   readonly model: NaiveTable;
   readonly laws: LockLaws;

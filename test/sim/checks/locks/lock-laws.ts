@@ -165,7 +165,7 @@ export class LockLaws {
       case MESSAGE.outcome:
         this.#outcome(session, message.sequence, message.result);
         return;
-      case MESSAGE.pulse:
+      case MESSAGE.renewed:
         this.#sessions.renew(session, this.#stamp);
         return;
       case MESSAGE.recalled:

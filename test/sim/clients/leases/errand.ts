@@ -2,7 +2,7 @@
  * One errand of an owner: a request for a lease, which may be repeated at any door, what it brought, and
  * what was asked about it. It decides what of the answers is believed, and until when.
  */
-import type { AcquireOptions, ExtendedLease, Item } from "../../../../src/protocol/index.js";
+import type { AcquireTerms, ExtendedLease, Item } from "../../../../src/protocol/index.js";
 import type { BeliefClaim } from "../belief.js";
 import { LeaseBelief, type Owner, trustedUntil } from "./lease-belief.js";
 import type { ExtendWish, TakeWish } from "./lease-door.js";
@@ -31,7 +31,7 @@ export interface ErrandPlan {
   readonly ttlMs: number;
   readonly waitMs: number;
   readonly isSplit: boolean;
-  readonly options: AcquireOptions | undefined;
+  readonly options: AcquireTerms | undefined;
 }
 
 export class Errand {

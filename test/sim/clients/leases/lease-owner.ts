@@ -10,7 +10,7 @@ import { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireOptions,
+  type AcquireTerms,
   END_REASON,
   type ExtendMode,
   type Item,
@@ -288,7 +288,7 @@ export class LeaseOwner implements Owner {
     });
   }
 
-  #options(): AcquireOptions | undefined {
+  #options(): AcquireTerms | undefined {
     const random = this.#random;
     const { mix } = this.plan;
     const options = {
@@ -298,7 +298,7 @@ export class LeaseOwner implements Owner {
       minHoldMs: random.chance(mix.minHold) ? random.integer(1, 800) : 0,
       lockDelayMs: random.chance(mix.lockDelay) ? random.integer(1, 800) : 0,
     };
-    const names = Object.keys(options) as (keyof AcquireOptions)[];
+    const names = Object.keys(options) as (keyof AcquireTerms)[];
     return names.some((name) => options[name] !== ACQUIRE_DEFAULTS[name]) ? options : undefined;
   }
 

@@ -273,7 +273,7 @@ export class ClientSession {
       case MESSAGE.outcome:
         this.#onOutcome(message.sequence, message.result, message.stamp);
         return false;
-      case MESSAGE.pulse:
+      case MESSAGE.renewed:
         this.#onNumber(message.number, message.stamp);
         return false;
       case MESSAGE.recalled:

@@ -9,6 +9,7 @@ import { decodeServerFrame } from "../../../../src/net/framing/index.js";
 import {
   type AttachCommand,
   type Attached,
+  type ClientRequest,
   decodeFrame,
   isAttachCommand,
   isOperation,
@@ -16,7 +17,6 @@ import {
   MESSAGE,
   OP,
   type Refused,
-  type Request,
   type SequencedCommand,
   type ServerMessage,
   type SessionCommand,
@@ -206,7 +206,7 @@ class SdkEar implements Ear {
     this.#of.complain("the protocol is kept", breach);
   }
 
-  #onRequest(request: Request): void {
+  #onRequest(request: ClientRequest): void {
     this.#viewed?.said(request);
     if (isAttachCommand(request)) {
       this.#way = request.op;
@@ -262,7 +262,7 @@ class SdkEar implements Ear {
     this.#of.process?.heedLater(tokens);
   }
 
-  #onPulse(number: number): void {
+  #onRenewed(number: number): void {
     this.#onAnswer(`number ${number}`);
     const saidMs = this.#keepalives.get(number);
     this.#keepalives.delete(number);
@@ -330,13 +330,13 @@ class SdkEar implements Ear {
       this.#recalls.delete(message.number);
       this.#onAnswer(`number ${message.number}`);
     }
-    if (message.kind === MESSAGE.pulse) this.#onPulse(message.number);
+    if (message.kind === MESSAGE.renewed) this.#onRenewed(message.number);
     if (message.kind === MESSAGE.reply) this.#onAnswer(`sequence ${message.sequence}`);
     watch.onMessage(client, this.#session, this.#epoch, message);
   }
 }
 
-function questionOf({ op }: Request): Question | undefined {
+function questionOf({ op }: ClientRequest): Question | undefined {
   if (op === OP.resume) return "resume";
   if (op === OP.handOver) return "handOver";
   if (op === OP.adopt) return "adopt";

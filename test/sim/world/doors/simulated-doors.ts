@@ -15,7 +15,7 @@ import { InputMeter } from "../../../../src/net/index.js";
 import type { AssembledDriver, NodeTuning } from "../../../../src/server/index.js";
 import { NodeDoors } from "../../../../src/server/node/node-doors.js";
 import { RedisService } from "../../../../src/server/node/redis-service.js";
-import type { Logger } from "../../../../src/server/ports.js";
+import type { NodeLogger } from "../../../../src/server/ports.js";
 import type { DoorSettings } from "../../plan/doors-plan.js";
 import type { CrashKind } from "../disk/node-disk.js";
 import { BROKEN, type SocketEnding } from "../network/node-socket.js";
@@ -38,7 +38,7 @@ export interface DoorSurroundings extends Omit<SdkSurroundings, "countsSleep" | 
   readonly assembled: AssembledDriver;
   readonly tuning: NodeTuning;
   readonly settings: DoorSettings;
-  readonly log: Logger;
+  readonly log: NodeLogger;
 }
 
 /** All clients of Redis come from one machine, and all clients of HTTP do, too. */

@@ -15,28 +15,23 @@ import {
   END_REASON,
   type Revision,
 } from "../../protocol/index.js";
+import { ChangePage, type HoldOfChange, type NotedEntry, PAGE_CHANGES } from "./change-page.js";
 import { endOfEntry, isAfter } from "./revisions.js";
-import {
-  type HoldOfChange,
-  type NotedEntry,
-  PAGE_TRANSITIONS,
-  TransitionPage,
-} from "./transition-page.js";
 
-export interface TransitionLimits {
-  /** Transitions that are kept; up to a page more before the oldest go. */
+export interface ChangeLogLimits {
+  /** Changes that are kept; up to a page more before the oldest go. */
   readonly changesMax: number;
   /** Memory for them, in bytes. Beyond it a page goes earlier, but never one of the last two. */
   readonly changeBytesMax: number;
 }
 
-export class TransitionLog {
+export class ChangeLog {
   readonly #pagesMax: number;
   readonly #bytesMax: number;
   /** All but the last are full. */
-  #pages: TransitionPage[] = [new TransitionPage()];
+  #pages: ChangePage[] = [new ChangePage()];
   /**
-   * Position of the first transition that is kept. Positions count from the start of the process.
+   * Position of the first change that is kept. Positions count from the start of the process.
    */
   #first = 0;
   /** The position after the last one. */
@@ -53,8 +48,8 @@ export class TransitionLog {
   readonly #endsByReason: number[] = Object.keys(END_REASON).map(() => 0);
 
   /** `index`: the last entry whose effects a snapshot brought; 0 without one. */
-  constructor({ changesMax, changeBytesMax }: TransitionLimits, index: number) {
-    this.#pagesMax = Math.ceil(changesMax / PAGE_TRANSITIONS);
+  constructor({ changesMax, changeBytesMax }: ChangeLogLimits, index: number) {
+    this.#pagesMax = Math.ceil(changesMax / PAGE_CHANGES);
     this.#bytesMax = changeBytesMax;
     this.#floor = endOfEntry(index);
   }
@@ -77,7 +72,7 @@ export class TransitionLog {
     return this.#end;
   }
 
-  /** Transitions that are kept. */
+  /** Changes that are kept. */
   get count(): number {
     return this.#end - this.#first;
   }
@@ -115,7 +110,7 @@ export class TransitionLog {
 
   /** Called by the table for each change, inside `apply`. */
   add(change: TableChange): void {
-    let page = this.#pages[this.#pages.length - 1] as TransitionPage;
+    let page = this.#pages[this.#pages.length - 1] as ChangePage;
     if (page.isFull) page = this.#turnPage();
     const before = page.bytes;
     page.add(this.#entry, this.#end - this.#entryEnd, change);
@@ -131,7 +126,7 @@ export class TransitionLog {
    * A snapshot brought the effects of everything up to `index`; the changes until then are unknown.
    */
   restart(index: number): void {
-    this.#pages = [new TransitionPage()];
+    this.#pages = [new ChangePage()];
     this.#first = this.#end;
     this.#bytes = 0;
     this.#floor = endOfEntry(index);
@@ -193,34 +188,34 @@ export class TransitionLog {
   }
 
   /** A new last page, which may be the oldest one, used again. */
-  #turnPage(): TransitionPage {
-    let page: TransitionPage | undefined;
+  #turnPage(): ChangePage {
+    let page: ChangePage | undefined;
     // The last additions are never forgotten: watches may not have been sent them yet.
     while (
       this.#pages.length > 1 &&
       (this.#pages.length > this.#pagesMax || this.#bytes > this.#bytesMax)
     ) {
-      page = this.#pages.shift() as TransitionPage;
+      page = this.#pages.shift() as ChangePage;
       this.#floor = page.revisionAt(page.count - 1);
       this.#first += page.count;
       this.#bytes -= page.bytes;
       page.clear();
     }
-    page ??= new TransitionPage();
+    page ??= new ChangePage();
     this.#pages.push(page);
     return page;
   }
 
-  #pageAt(position: number): TransitionPage {
+  #pageAt(position: number): ChangePage {
     assert(
       position >= this.#first && position < this.#end,
-      () => `transition ${position} of ${this.#first} to ${this.#end}`,
+      () => `change ${position} of ${this.#first} to ${this.#end}`,
     );
-    const number = Math.floor((position - this.#first) / PAGE_TRANSITIONS);
-    return this.#pages[number] as TransitionPage;
+    const number = Math.floor((position - this.#first) / PAGE_CHANGES);
+    return this.#pages[number] as ChangePage;
   }
 
   #slotAt(position: number): number {
-    return (position - this.#first) % PAGE_TRANSITIONS;
+    return (position - this.#first) % PAGE_CHANGES;
   }
 }

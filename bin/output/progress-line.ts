@@ -4,7 +4,7 @@
  */
 import { note } from "./terminal.js";
 
-export class Progress {
+export class ProgressLine {
   readonly #stream: NodeJS.WriteStream;
   #hasShown = false;
 

@@ -14,6 +14,7 @@ import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors/index.js
 import {
   type Answer,
   type ChangeMemberOperation,
+  type ClientRequest,
   isOperation,
   isOrder,
   isQuery,
@@ -26,14 +27,13 @@ import {
   type ReadSnapshotOperation,
   type Refused,
   type Reply,
-  type Request,
   type Result,
   type SaveSnapshotOperation,
   STATUS,
   type StateOrder,
   type TransferOperation,
 } from "../../protocol/index.js";
-import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
+import { AbortableCaller, type Deferred } from "../calls/abort-watch.js";
 import type { OperatorWish } from "../calls/operator-commands.js";
 import { commandFailure, readFailure, refusalText, unavailable } from "../failures.js";
 import type { Question } from "../options/view-options.js";
@@ -82,7 +82,7 @@ const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer, OP.l
 class OpenOperation extends AbortableCaller<unknown> {
   number: number;
   /** As it will be sent. */
-  request: Request;
+  request: ClientRequest;
   /** For messages. */
   readonly what: string;
   readonly deadlineMs: number;
@@ -101,12 +101,12 @@ class OpenOperation extends AbortableCaller<unknown> {
 
   constructor(
     number: number,
-    request: Request,
+    request: ClientRequest,
     what: string,
     deadlineMs: number,
     signal: AbortSignal | undefined,
     onAbort: (operation: OpenOperation) => void,
-    caller: Caller<unknown>,
+    caller: Deferred<unknown>,
   ) {
     super(signal, caller);
     this.number = number;
@@ -122,7 +122,7 @@ class OpenOperation extends AbortableCaller<unknown> {
   }
 }
 
-export class Operations {
+export class OperatorRequests {
   readonly #open = new Map<number, OpenOperation>();
   readonly #platform: Pick<Platform, "random" | "randomBytes">;
   readonly #onAbort: () => void;
@@ -153,7 +153,7 @@ export class Operations {
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const id = this.nextId();
-    const request = { ...wish, id } as Request;
+    const request = { ...wish, id } as ClientRequest;
     const what = isOperation(request) ? NAMES[request.op] : "the read had no answer";
     return this.#begin(id, request, what, nowMs + timeoutMs, signal);
   }
@@ -174,7 +174,7 @@ export class Operations {
 
   #begin(
     number: number,
-    request: Request,
+    request: ClientRequest,
     what: string,
     deadlineMs: number,
     signal: AbortSignal | undefined,

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TableChange } from "../../../src/lockfsm/index.js";
 import { END_REASON, REVISION_NUMBER_MAX, type Revision } from "../../../src/protocol/index.js";
+import { ChangeLog } from "../../../src/server/reads/change-log.js";
+import { PAGE_CHANGES } from "../../../src/server/reads/change-page.js";
 import { isAfter } from "../../../src/server/reads/revisions.js";
 import { tenuresOf, usualHoldMs } from "../../../src/server/reads/tenures.js";
-import { TransitionLog } from "../../../src/server/reads/transition-log.js";
-import { PAGE_TRANSITIONS } from "../../../src/server/reads/transition-page.js";
 import { ClusterLog, exclusive, OWNER } from "../../lockfsm/plans/cluster-log.js";
 
 const ROOMY = { changesMax: 1 << 20, changeBytesMax: 1 << 30 };
@@ -30,7 +30,7 @@ const GRANT: TableChange = {
   reason: END_REASON.unknown,
 };
 
-function fill(log: TransitionLog, entries: readonly number[], from = 1): Revision[] {
+function fill(log: ChangeLog, entries: readonly number[], from = 1): Revision[] {
   const revisions: Revision[] = [];
   entries.forEach((count, i) => {
     log.begin(from + i, 1_000 + from + i, 50_000 + from + i);
@@ -42,9 +42,9 @@ function fill(log: TransitionLog, entries: readonly number[], from = 1): Revisio
   return revisions;
 }
 
-describe("the log of transitions", () => {
+describe("the log of changeLog", () => {
   test("gives back what was put in, with its revision and the times of its entry", () => {
-    const log = new TransitionLog(ROOMY, 0);
+    const log = new ChangeLog(ROOMY, 0);
     const queued: TableChange = {
       ...{ ...GRANT, type: "queued", mode: "shared", token: 0, sequence: 9, identity: "billing" },
     };
@@ -91,7 +91,7 @@ describe("the log of transitions", () => {
     const size = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 900, max: 2_300 }));
     fc.assert(
       fc.property(fc.array(size, { maxLength: 8 }), fc.nat(), fc.nat(), (entries, a, b) => {
-        const log = new TransitionLog(ROOMY, 0);
+        const log = new ChangeLog(ROOMY, 0);
         const revisions = fill(log, entries);
         expect(log.end).toBe(revisions.length);
         for (let at = 0; at < revisions.length; at += 97) {
@@ -106,13 +106,13 @@ describe("the log of transitions", () => {
   });
 
   test("forgets its oldest pages, and knows which revision was the last to go", () => {
-    const log = new TransitionLog({ changesMax: 2 * PAGE_TRANSITIONS, changeBytesMax: 1 << 30 }, 0);
+    const log = new ChangeLog({ changesMax: 2 * PAGE_CHANGES, changeBytesMax: 1 << 30 }, 0);
     const revisions = fill(
       log,
       Array.from({ length: 100 }, () => 70),
     );
-    expect(log.count).toBeGreaterThanOrEqual(2 * PAGE_TRANSITIONS);
-    expect(log.count).toBeLessThanOrEqual(3 * PAGE_TRANSITIONS);
+    expect(log.count).toBeGreaterThanOrEqual(2 * PAGE_CHANGES);
+    expect(log.count).toBeLessThanOrEqual(3 * PAGE_CHANGES);
     expect(log.end).toBe(7_000);
     expect(log.floor).toEqual(revisions[log.first - 1]);
     expect(log.revisionAt(log.first)).toEqual(revisions[log.first]);
@@ -121,12 +121,12 @@ describe("the log of transitions", () => {
   });
 
   test("forgets earlier when its texts are long, but not what was added last", () => {
-    const limits = { changesMax: 100 * PAGE_TRANSITIONS, changeBytesMax: 3 << 20 };
-    const log = new TransitionLog(limits, 0);
+    const limits = { changesMax: 100 * PAGE_CHANGES, changeBytesMax: 3 << 20 };
+    const log = new ChangeLog(limits, 0);
     log.begin(1, 1, 1);
     for (let i = 0; i < 20_000; i += 1) {
       log.add({ ...GRANT, value: "x".repeat(1_000) });
-      expect(log.count).toBeGreaterThanOrEqual(Math.min(i + 1, PAGE_TRANSITIONS));
+      expect(log.count).toBeGreaterThanOrEqual(Math.min(i + 1, PAGE_CHANGES));
     }
     expect(log.bytes).toBeGreaterThan(1 << 20);
     expect(log.bytes).toBeLessThan(5 << 20);
@@ -134,7 +134,7 @@ describe("the log of transitions", () => {
   });
 
   test("begins again after a snapshot", () => {
-    const log = new TransitionLog(ROOMY, 40);
+    const log = new ChangeLog(ROOMY, 40);
     expect(log.floor).toEqual({ index: 40, number: REVISION_NUMBER_MAX });
     fill(log, [3, 3], 41);
     log.restart(90);
@@ -146,7 +146,7 @@ describe("the log of transitions", () => {
   });
 
   test("knows what the wall clock showed, though cluster time stood still for a night", () => {
-    const log = new TransitionLog(ROOMY, 0);
+    const log = new ChangeLog(ROOMY, 0);
     const nightMs = 8 * 3_600_000;
     log.begin(1, 1_000, 1_001_000);
     log.add(GRANT);
@@ -161,7 +161,7 @@ describe("the log of transitions", () => {
 
 describe("tenures", () => {
   /** A hold of `key`, granted at `from` and ended at `to`. */
-  function hold(log: TransitionLog, index: number, key: string, from: number, to: number): void {
+  function hold(log: ChangeLog, index: number, key: string, from: number, to: number): void {
     log.begin(index, from, 1_000_000 + from);
     log.add({ ...GRANT, key, grantedAt: from, token: index });
     log.begin(index + 1, to, 1_000_000 + to);
@@ -170,7 +170,7 @@ describe("tenures", () => {
   }
 
   test("say who held a key, when and for how long, the newest first", () => {
-    const log = new TransitionLog(ROOMY, 0);
+    const log = new ChangeLog(ROOMY, 0);
     hold(log, 1, "a", 100, 150);
     hold(log, 3, "b", 200, 260);
     hold(log, 5, "a", 300, 400);
@@ -183,7 +183,7 @@ describe("tenures", () => {
 
   test("of a hold that changes hands are one for each holder, who had it until it moved", () => {
     const table = new ClusterLog();
-    const log = new TransitionLog(ROOMY, 0);
+    const log = new ChangeLog(ROOMY, 0);
     table.table.listen((change) => log.add(change));
     const at = (stamp: number) => {
       table.stamp = stamp;
@@ -214,7 +214,7 @@ describe("tenures", () => {
   });
 
   test("say how long a key is usually held, from the last ones only", () => {
-    const log = new TransitionLog(ROOMY, 0);
+    const log = new ChangeLog(ROOMY, 0);
     expect(usualHoldMs(log, "a")).toBeUndefined();
     hold(log, 1, "a", 0, 100_000);
     expect(usualHoldMs(log, "a")).toBe(100_000);

@@ -1,5 +1,5 @@
 /**
- * Which session this client has, and how a connection attaches to it. `Attachment` knows the nonce,
+ * Which session this client has, and how a connection attaches to it. `AttachState` knows the nonce,
  * which is the session's secret, and the attempt, which rises with every transmission, so that the
  * table always knows which connection is the newest (`docs/internals/semantics.md`, 3.2). `Attacher`
  * uses it to open or resume the session, and asks for everything that earlier connections may have
@@ -28,7 +28,7 @@ import type { Answers } from "./answers.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-export class Attachment {
+export class AttachState {
   readonly #platform: Platform;
   readonly #settings: ClientSettings;
   /** 0 while there is no session; an `open` may be in flight then. */
@@ -106,7 +106,7 @@ const NO_SESSION_YET = "opens no session yet, because the cluster was restored a
 /** The parts of a session that attaching changes. */
 export interface AttacherParts {
   readonly connection: Connection;
-  readonly attachment: Attachment;
+  readonly attachState: AttachState;
   readonly outgoing: Outgoing;
   readonly answers: Answers;
   readonly lease: SessionLease;
@@ -147,18 +147,18 @@ export class Attacher {
    * founded again. One that holds a lock does so when its lease is over.
    */
   objection(hello: Hello): Objection | undefined {
-    const { attachment, lease, claims } = this.#of;
-    if (attachment.session === 0 || this.clusterId === hello.clusterId) return undefined;
+    const { attachState, lease, claims } = this.#of;
+    if (attachState.session === 0 || this.clusterId === hello.clusterId) return undefined;
     if (this.#host.clock() >= lease.deadlineMs) return undefined;
     const why = `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
     return { why, isLastResort: claims.holdsNothing };
   }
 
   onReady(hello: Hello): void {
-    const { outgoing, connection, attachment } = this.#of;
+    const { outgoing, connection, attachState } = this.#of;
     outgoing.frame.begin(connection.frameBytesMax);
     // A session exists only in its own cluster, and another cluster must not learn its secret.
-    const isStranger = attachment.session !== 0 && this.clusterId !== hello.clusterId;
+    const isStranger = attachState.session !== 0 && this.clusterId !== hello.clusterId;
     this.clusterId = hello.clusterId;
     if (isStranger) this.loseSession("expired");
     else this.attach();
@@ -166,9 +166,9 @@ export class Attacher {
 
   /** The connection is gone. */
   disconnect(): void {
-    const { attachment, outgoing, answers, claims } = this.#of;
+    const { attachState, outgoing, answers, claims } = this.#of;
     this.#phase = "detached";
-    attachment.disconnect();
+    attachState.disconnect();
     outgoing.disconnect();
     claims.onDisconnected();
     answers.disconnect();
@@ -177,24 +177,24 @@ export class Attacher {
   /** Asks for the session, on a connection that is ready. */
   attach(): void {
     this.#phase = "attaching";
-    const { attachment, outgoing } = this.#of;
-    attachment.send(outgoing.frame, this.#host.clock());
+    const { attachState, outgoing } = this.#of;
+    attachState.send(outgoing.frame, this.#host.clock());
   }
 
   onAttached(attached: Attached, nowMs: number): void {
-    const { attachment, connection, outgoing, answers, lease, claims, watches } = this.#of;
+    const { attachState, connection, outgoing, answers, lease, claims, watches } = this.#of;
     const { attempt, status, session, stamp, ttlMs, highestSequence, index } = attached;
-    if (!attachment.isAnswer(attempt)) return;
+    if (!attachState.isAnswer(attempt)) return;
     if (status !== STATUS.ok) {
       this.#onRefused(attached, nowMs);
       return;
     }
-    const { sentMs } = attachment;
-    const isNew = attachment.session === 0;
+    const { sentMs } = attachState;
+    const isNew = attachState.session === 0;
     if (isNew) lease.reset(ttlMs);
     const how = isNew ? "session opened" : "session resumed";
     this.#host.log.info(how, { session, ttlMs: lease.ttlMs });
-    attachment.attached(session);
+    attachState.attached(session);
     this.#phase = "attached";
     connection.served();
     watches.attached(index);
@@ -205,18 +205,18 @@ export class Attacher {
 
   /** The connection reports that the session is over. */
   onEnded({ session, reason }: SessionEnded): void {
-    if (session === this.#of.attachment.session) this.loseSession(lossReasonOf(reason));
+    if (session === this.#of.attachState.session) this.loseSession(lossReasonOf(reason));
   }
 
   /**
    * The session is over. Another one is opened, unless a listener of a lost lock closes the client.
    */
   loseSession(reason: LossReason): void {
-    const { attachment, outgoing, answers, lease, claims, connection } = this.#of;
-    this.#host.log.warn("session lost", { session: attachment.session, reason });
+    const { attachState, outgoing, answers, lease, claims, connection } = this.#of;
+    this.#host.log.warn("session lost", { session: attachState.session, reason });
     if (!this.#host.goesOn()) return;
     this.#phase = "detached";
-    attachment.reset();
+    attachState.reset();
     lease.reset(this.#host.ttlMs);
     outgoing.keepalives.clear();
     answers.disconnect();
@@ -225,16 +225,16 @@ export class Attacher {
   }
 
   #onRefused({ status }: Attached, nowMs: number): void {
-    const { attachment, outgoing, connection } = this.#of;
+    const { attachState, outgoing, connection } = this.#of;
     const code = errorCodeOf(status) ?? "PROTOCOL";
     const isExpired = code === "SESSION_EXPIRED";
     const isForNow = code === "BUSY" || code === "UNAVAILABLE" || code === "DISK_FULL";
-    if (isForNow || (isExpired && attachment.session === 0)) {
+    if (isForNow || (isExpired && attachState.session === 0)) {
       this.#host.log.debug("no session for now", { code });
       const isQuiet = code === "UNAVAILABLE";
       connection.servesNot(isQuiet ? NO_SESSION_YET : `refuses the session for now: ${code}`);
-      attachment.refused(nowMs + outgoing.nextPauseMs());
-    } else if (attachment.session !== 0 && (isExpired || code === "FORBIDDEN")) {
+      attachState.refused(nowMs + outgoing.nextPauseMs());
+    } else if (attachState.session !== 0 && (isExpired || code === "FORBIDDEN")) {
       this.loseSession("expired");
     } else {
       this.#host.end(sessionFailure(code));

@@ -1,5 +1,5 @@
 /**
- * A page of the transition log: a thousand transitions in columns. Every grant and every end on
+ * A page of the change log: a thousand changes in columns. Every grant and every end on
  * every node passes through here, so no object is allocated for one: hundreds of thousands of
  * objects that outlive their turn have doubled the cost of the table itself, because the garbage
  * collector copies them. The oldest page is used again.
@@ -19,10 +19,10 @@ import {
   type Revision,
 } from "../../protocol/index.js";
 
-export const PAGE_TRANSITIONS = 1_024;
+export const PAGE_CHANGES = 1_024;
 
-/** Bytes of one transition without its texts. */
-const TRANSITION_BYTES = 96;
+/** Bytes of one change without its texts. */
+const CHANGE_BYTES = 96;
 const NUMBER_COLUMNS = 6;
 const TEXT_COLUMNS = 5;
 const ENTRY_COLUMNS = 4;
@@ -49,8 +49,8 @@ export interface NotedEntry {
 /** What is known of the hold of a change, and no view of the change shows. */
 export type HoldOfChange = Pick<TableChange, "grantedAt" | "waitedMs" | "holder" | "orderedBy">;
 
-export class TransitionPage {
-  /** Transitions in it. */
+export class ChangePage {
+  /** Changes in it. */
   count = 0;
   /**
    * Approximate memory of them: a text counts by its characters, except the names of identities,
@@ -58,22 +58,22 @@ export class TransitionPage {
    */
   bytes = 0;
   /** Session, owner, token, sequence, the time of a hold's grant, and how long it was waited for. */
-  readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
+  readonly #numbers = new Float64Array(PAGE_CHANGES * NUMBER_COLUMNS);
   /** Type, mode, reason and holder. */
-  readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
+  readonly #kinds = new Uint16Array(PAGE_CHANGES);
   /** The entry of each, as a slot of the entries below. */
-  readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
+  readonly #entryOf = new Uint16Array(PAGE_CHANGES);
   /** Key, name of the session, value, names of its identity and of the one that ordered its end. */
-  readonly #texts: string[] = new Array(PAGE_TRANSITIONS * TEXT_COLUMNS).fill("");
+  readonly #texts: string[] = new Array(PAGE_CHANGES * TEXT_COLUMNS).fill("");
   /**
    * Index, stamp, wall clock, and the slot of the change with the number 0, if it were in this
    * page.
    */
-  readonly #entries = new Float64Array(PAGE_TRANSITIONS * ENTRY_COLUMNS);
+  readonly #entries = new Float64Array(PAGE_CHANGES * ENTRY_COLUMNS);
   #entryCount = 0;
 
   get isFull(): boolean {
-    return this.count === PAGE_TRANSITIONS;
+    return this.count === PAGE_CHANGES;
   }
 
   clear(): void {
@@ -110,7 +110,7 @@ export class TransitionPage {
     texts[at + 3] = identity;
     texts[at + 4] = change.orderedBy;
     this.count = slot + 1;
-    this.bytes += TRANSITION_BYTES + key.length + sessionName.length + value.length;
+    this.bytes += CHANGE_BYTES + key.length + sessionName.length + value.length;
   }
 
   keyAt(slot: number): string {

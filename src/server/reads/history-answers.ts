@@ -7,12 +7,12 @@
 import type { LockTable } from "../../lockfsm/index.js";
 import type { HistoryView, LostTenures, Tenure } from "../../protocol/index.js";
 import type { Audit } from "./audit.js";
+import type { ChangeLog } from "./change-log.js";
 import { tenuresOf } from "./tenures.js";
-import type { TransitionLog } from "./transition-log.js";
 
 export interface HistoryParts {
   readonly table: Pick<LockTable, "inspect" | "stamp">;
-  readonly transitions: TransitionLog;
+  readonly changeLog: ChangeLog;
   /** `undefined` if the node keeps none. */
   readonly audit: Audit | undefined;
 }
@@ -20,7 +20,7 @@ export interface HistoryParts {
 /** Reads of the audit at a time. */
 const READS_MAX = 64;
 
-export class History {
+export class HistoryAnswers {
   readonly #parts: HistoryParts;
   #readCount = 0;
 
@@ -38,13 +38,13 @@ export class History {
     onDone: (view: HistoryView) => void,
     onFailure: (isBusy: boolean) => void,
   ): void {
-    const { transitions, audit } = this.#parts;
+    const { changeLog, audit } = this.#parts;
     const all = this.#present(key);
     // One more than wanted shows whether there are more.
     const wanted = limit + 1;
-    if (all.length < wanted) all.push(...tenuresOf(transitions, key, wanted - all.length));
+    if (all.length < wanted) all.push(...tenuresOf(changeLog, key, wanted - all.length));
     if (audit === undefined || all.length >= wanted) {
-      onDone(viewOf(all, limit, transitions.floor.index > 0, []));
+      onDone(viewOf(all, limit, changeLog.floor.index > 0, []));
       return;
     }
     if (this.#readCount >= READS_MAX) {
@@ -54,7 +54,7 @@ export class History {
     this.#readCount += 1;
     audit.read(
       key,
-      transitions.floor,
+      changeLog.floor,
       wanted - all.length,
       (tenures, lost) => {
         this.#readCount -= 1;
@@ -70,11 +70,11 @@ export class History {
 
   /** The current holders, the newest grant first. */
   #present(key: string): Tenure[] {
-    const { table, transitions } = this.#parts;
+    const { table, changeLog } = this.#parts;
     const { holds } = table.inspect(key);
     const present = holds.map((hold) => {
       const { mode, token, session, sessionName, identity, owner, sequence, heldMs } = hold;
-      const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
+      const grantedWallMs = changeLog.wallMsAt(table.stamp - heldMs);
       const who = { key, mode, token, session, sessionName, identity, owner, sequence };
       const { holder, waitedMs, orderedBy } = hold;
       return { ...who, holder, grantedWallMs, heldMs, waitedMs, orderedBy, reason: null };

@@ -9,12 +9,12 @@ import type { Share, Usage } from "../limits/usage.js";
 export interface Watcher {
   readonly connection: ClientConnection;
   /** By the number that the client gave each. */
-  readonly watches: Map<number, Watch>;
+  readonly watches: Map<number, ServedWatch>;
   readonly share: Share;
   readonly isClosed: boolean;
 }
 
-export class Watch {
+export class ServedWatch {
   readonly attachment: Watcher;
   /** With whose watches it takes turns to catch up. */
   readonly asker: Usage;

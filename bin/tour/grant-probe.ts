@@ -8,7 +8,7 @@ import type { Client } from "../../src/index.js";
 const PAUSE_MS = 20;
 const GRANTS_MAX = 5_000;
 
-export class Pulse {
+export class GrantProbe {
   readonly #client: Client;
   readonly #key: string;
   /** When grants came, in milliseconds of `performance.now`, oldest first. */

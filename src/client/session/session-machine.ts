@@ -17,7 +17,7 @@ import type { ClientSettings } from "../options/connect-options.js";
 import { type HandedOver, handedOver } from "../options/hand-over-options.js";
 import type { Owner } from "../options/owner.js";
 import type { Question, WatchWish } from "../options/view-options.js";
-import { AFTER_NO_COMMANDS, Reads } from "../reads/reads.js";
+import { AFTER_NO_COMMANDS, Questions } from "../reads/questions.js";
 import type { WatchStream } from "../reads/watch-stream.js";
 import { Watches } from "../reads/watches.js";
 import { LeaseClock } from "../session-lease/lease-clock.js";
@@ -28,7 +28,7 @@ import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
 import type { Platform, TaskContext } from "../transport/platform.js";
 import { Answers } from "./answers.js";
-import { Attacher, Attachment, freshSecret } from "./attachment.js";
+import { Attacher, AttachState, freshSecret } from "./attacher.js";
 import { Departure } from "./departure.js";
 import { Lifetime, Opening } from "./lifetime.js";
 import { PATIENCE_PER_TTL, Schedule } from "./schedule.js";
@@ -37,7 +37,7 @@ const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 /** Long enough to leave a silent node; a lease that is shorter ends by itself before that. */
 const CLOSE_TIMEOUT_MS_MAX = 5_000;
 
-export class Session {
+export class SessionMachine {
   readonly locks: Locks;
   readonly #platform: Platform;
   readonly #settings: ClientSettings;
@@ -48,9 +48,9 @@ export class Session {
   readonly #endpoints: Endpoints;
   readonly #connection: Connection;
   readonly #outgoing: Outgoing;
-  readonly #reads: Reads;
+  readonly #questions: Questions;
   readonly #watches: Watches;
-  readonly #attachment: Attachment;
+  readonly #attachState: AttachState;
   readonly #attacher: Attacher;
   readonly #claims: Claims;
   readonly #answers: Answers;
@@ -70,7 +70,7 @@ export class Session {
     this.#clock = new LeaseClock(platform);
     this.#nowMs = this.#clock.read();
     this.#lease = new SessionLease(settings.ttlMs);
-    this.#attachment = new Attachment(platform, settings);
+    this.#attachState = new AttachState(platform, settings);
     this.#alarm = new Alarm(platform, () => this.#onAlarm());
     this.#endpoints = new Endpoints(settings.endpoints, settings.followLeader, platform.random);
     this.#connection = new Connection(
@@ -96,11 +96,11 @@ export class Session {
     this.#claims = new Claims(host, this.#lease, this.#outgoing);
     this.locks = new Locks(host, this.#claims);
     this.#answers = new Answers(this.#outgoing, this.#claims, this.#lease);
-    this.#reads = new Reads(platform.random, () => this.#settleTurn());
+    this.#questions = new Questions(platform.random, () => this.#settleTurn());
     this.#watches = new Watches({
       random: platform.random,
       now: () => this.#nowMs,
-      nextId: () => this.#reads.nextId(),
+      nextId: () => this.#questions.nextId(),
       onChange: () => {
         this.#scheduleFlush();
         this.#settleTurn();
@@ -108,12 +108,12 @@ export class Session {
     });
     const parts = {
       connection: this.#connection,
-      attachment: this.#attachment,
+      attachState: this.#attachState,
       outgoing: this.#outgoing,
       answers: this.#answers,
       lease: this.#lease,
       claims: this.#claims,
-      reads: this.#reads,
+      questions: this.#questions,
       watches: this.#watches,
       lifetime: this.#lifetime,
     };
@@ -128,7 +128,7 @@ export class Session {
   }
 
   get id(): number {
-    return this.#attachment.session;
+    return this.#attachState.session;
   }
 
   /** The endpoint of the node behind the connection; "" while there is none. */
@@ -174,7 +174,7 @@ export class Session {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const { connectTimeoutMs } = this.#settings;
     const afterOrder = isAfterCommands ? this.#outgoing.window.lastOrder : AFTER_NO_COMMANDS;
-    const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, afterOrder);
+    const answer = this.#questions.ask(question, nowMs, connectTimeoutMs, signal, afterOrder);
     this.#scheduleFlush();
     this.#settleTurn();
     return answer;
@@ -225,7 +225,7 @@ export class Session {
     const error = clientHandedOver();
     const { clusterId } = this;
     this.#lifetime.closeBy(this.#nowMs + this.#patienceMs);
-    this.#reads.rejectAll(error);
+    this.#questions.rejectAll(error);
     this.#watches.endAll(error);
     void this.#claims.departAll(departure.ttlMs, error).then((handed) => {
       departure.settle(handedOver({ clusterId, ...handed }));
@@ -319,9 +319,9 @@ export class Session {
   #write(): void {
     if (!this.#isAttached) return;
     this.#outgoing.write(this.#nowMs);
-    if (this.#reads.size > 0) {
+    if (this.#questions.size > 0) {
       const { answeredUpTo } = this.#outgoing.window;
-      this.#reads.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
+      this.#questions.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
     }
     this.#watches.write(this.#outgoing.frame, this.#nowMs);
     this.#outgoing.frame.end();
@@ -332,7 +332,7 @@ export class Session {
   #onLost(): void {
     if (this.#isEnded) return;
     this.#attacher.disconnect();
-    this.#reads.restart(this.#nowMs);
+    this.#questions.restart(this.#nowMs);
     this.#watches.restart(this.#nowMs);
   }
 
@@ -343,8 +343,8 @@ export class Session {
 
   /** Whether a question that waited for the answers of commands can now be asked. */
   get #canAsk(): boolean {
-    if (this.#reads.size === 0) return false;
-    return this.#reads.dueMs(true, this.#outgoing.window.answeredUpTo) <= this.#nowMs;
+    if (this.#questions.size === 0) return false;
+    return this.#questions.dueMs(true, this.#outgoing.window.answeredUpTo) <= this.#nowMs;
   }
 
   #onMessage(message: ServerMessage): void {
@@ -356,7 +356,7 @@ export class Session {
         break;
       case MESSAGE.answer:
         if (!this.#watches.onAnswer(message, this.#nowMs)) {
-          this.#reads.onAnswer(message, this.#nowMs);
+          this.#questions.onAnswer(message, this.#nowMs);
         }
         break;
       case MESSAGE.changes:
@@ -397,7 +397,7 @@ export class Session {
     const error = clientClosed();
     this.#lifetime.closeBy(this.#readClock() + this.#patienceMs);
     this.#claims.onClosing(error);
-    this.#reads.rejectAll(error);
+    this.#questions.rejectAll(error);
     this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
     else this.#submit(new CloseCall(false, () => this.#end(error)));
@@ -420,10 +420,10 @@ export class Session {
     this.#log.info("the client has ended", { why: reason instanceof Error ? reason.message : "" });
     this.#connection.stop();
     this.#alarm.cancel();
-    this.#attachment.reset();
+    this.#attachState.reset();
     const isWished = this.#lifetime.isClosing || this.#isDeparting;
     this.#claims.onEnded(reason, loss ?? (isWished ? "closed" : lossBy(reason)));
-    this.#reads.rejectAll(reason);
+    this.#questions.rejectAll(reason);
     this.#watches.endAll(reason);
     this.#lifetime.end(reason);
     this.#departure?.end(reason);
@@ -435,7 +435,7 @@ export class Session {
     this.#readClock();
     const nowMs = this.#nowMs;
     this.#connection.onAlarm(nowMs);
-    if (nowMs >= this.#attachment.againAtMs) this.#attacher.attach();
+    if (nowMs >= this.#attachState.againAtMs) this.#attacher.attach();
     if (nowMs >= this.#schedule.moveMs(this.#isAttached)) {
       this.#connection.move("no answer in time");
     }
@@ -443,7 +443,7 @@ export class Session {
     this.#write();
     const { lastFailure } = this.#connection;
     this.#claims.waiters.onAlarm(nowMs, lastFailure);
-    this.#reads.onAlarm(nowMs, lastFailure);
+    this.#questions.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#lifetime.openingUntilMs) {
       const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
       this.#end(unavailable("no node serves", why, false));
@@ -476,7 +476,7 @@ export class Session {
     this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);
     const isBusy =
       claims.isBusy ||
-      this.#reads.size > 0 ||
+      this.#questions.size > 0 ||
       this.#watches.isBusy ||
       this.#lifetime.isOpening ||
       this.#lifetime.isClosing ||

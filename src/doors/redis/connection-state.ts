@@ -8,7 +8,7 @@ import { ClientEndings, type Endings } from "./locks/endings.js";
 import { LockSpace, type LockSpaceRules } from "./locks/lock-space.js";
 import type { Callers, DoorNode, HeldClient } from "./ports.js";
 import type { Publisher, Subscriptions } from "./pubsub/index.js";
-import type { Protocol, Reply } from "./resp/index.js";
+import type { Protocol, RespReply } from "./resp/index.js";
 import type { ScriptLibrary } from "./scripts/index.js";
 import { Transaction } from "./transaction.js";
 
@@ -31,17 +31,17 @@ export interface DoorRules extends LockSpaceRules {
 }
 
 /** The rules for one connection, which publishes as who it is. */
-export interface SessionRules extends Omit<DoorRules, "publisher"> {
+export interface ConnectionRules extends Omit<DoorRules, "publisher"> {
   readonly publisher: ReleasePublisher;
 }
 
-export interface SessionPort {
+export interface ConnectionPort {
   readonly id: number;
   readonly address: string;
   readonly isEncrypted: boolean;
   readonly certifiedName: string | undefined;
   /** Sends a message that answers no command. Never throws. */
-  push(message: Reply): void;
+  push(message: RespReply): void;
   /** It has been found out as whom it speaks; `undefined`: it has said nothing. */
   identify(identity: string | undefined): void;
   /** For the newest command: when all others have their replies; `undefined`: they have. */
@@ -55,10 +55,10 @@ export interface SessionPort {
 /** The identity of a client that is not known. */
 const NOBODY = "anonymous";
 
-export class Session {
-  readonly port: SessionPort;
+export class ConnectionState {
+  readonly port: ConnectionPort;
   readonly node: DoorNode;
-  readonly rules: SessionRules;
+  readonly rules: ConnectionRules;
   readonly order = new CommandOrder();
   readonly transaction = new Transaction();
   readonly subscriptions: Subscriptions;
@@ -78,7 +78,7 @@ export class Session {
   #isClosed = false;
 
   constructor(
-    port: SessionPort,
+    port: ConnectionPort,
     node: DoorNode,
     callers: Callers,
     rules: DoorRules,

@@ -1,7 +1,7 @@
 /**
- * Watches of the clients of this node. Each is a place in the transition log: the matching changes
+ * Watches of the clients of this node. Each is a place in the change log: the matching changes
  * after it are sent once a turn, in order, exactly once. A client that does not read costs only its
- * place: nothing is sent while its connection is full, and when the transition log has forgotten
+ * place: nothing is sent while its connection is full, and when the change log has forgotten
  * the next changes for it, the watch ends with `COMPACTED`.
  *
  * Clients must not be able to fill a turn, so each part of it has a budget. A watch for which no
@@ -23,10 +23,10 @@ import {
   type WatchView,
 } from "../../protocol/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import { Watch, type Watcher } from "../commands/watch.js";
+import { ServedWatch, type Watcher } from "../commands/served-watch.js";
+import type { ChangeLog } from "./change-log.js";
 import { accessProblem } from "./read-rights.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
-import type { TransitionLog } from "./transition-log.js";
 import { WatchIndex } from "./watch-index.js";
 import { WatchTurns } from "./watch-turns.js";
 
@@ -39,7 +39,7 @@ const CHANGES_PER_MESSAGE_MAX = 128;
 const BUFFERED_BYTES_MAX = 1 << 20;
 /** Changes that one turn sends to live watches, at most twice as many; some milliseconds. */
 const LIVE_TOLD_PER_TURN_MAX = 4_096;
-/** Transitions that one turn looks at for watches that are behind; a few milliseconds. */
+/** Changes that one turn looks at for watches that are behind; a few milliseconds. */
 const LOOKS_PER_TURN_MAX = 8_192;
 /** The cost of finding the place of one of these, in looks. */
 const LOOKS_PER_WATCH = 16;
@@ -59,14 +59,14 @@ const RETRY_MS = 20;
 const PROGRESS_ENTRIES = 4_096;
 
 export interface WatchLimits {
-  /** As of the transition log. */
+  /** As of the change log. */
   readonly changesMax: number;
   /** The most on this node, over all connections. */
   readonly watchesMax: number;
 }
 
-export class Watches {
-  readonly #log: TransitionLog;
+export class ServedWatches {
+  readonly #log: ChangeLog;
   readonly #limits: WatchLimits;
   readonly #live = new WatchIndex();
   readonly #behind = new WatchTurns();
@@ -79,7 +79,7 @@ export class Watches {
   #progressEnd = 0;
   #progressIndex = 0;
   /** Live ones that get their progress, unless they get changes first. */
-  #awaitProgress: Watch[] = [];
+  #awaitProgress: ServedWatch[] = [];
   /** A watch that was sent anything after this entry needs no progress. */
   #progressSince = 0;
   /** Views of the changes of this turn, by position. */
@@ -89,7 +89,7 @@ export class Watches {
   #compactedTotal = 0;
 
   /** `index`: the entry at which the log begins. */
-  constructor(log: TransitionLog, limits: WatchLimits, index: number) {
+  constructor(log: ChangeLog, limits: WatchLimits, index: number) {
     this.#log = log;
     this.#limits = limits;
     this.#servedEnd = log.end;
@@ -132,7 +132,7 @@ export class Watches {
       answer(attachment, query.id, ERROR_NUMBERS.QUOTA, { message: full });
       return;
     }
-    const watch = new Watch(attachment, query, query.after ?? this.#indexEnd);
+    const watch = new ServedWatch(attachment, query, query.after ?? this.#indexEnd);
     watches.set(query.id, watch);
     countWatches(attachment);
     const view: WatchView = { revision: watch.told };
@@ -192,7 +192,7 @@ export class Watches {
       for (const watch of [...this.#live.all()]) this.#fallBehind(watch);
       return;
     }
-    const touched: Watch[] = [];
+    const touched: ServedWatch[] = [];
     let left = LIVE_TOLD_PER_TURN_MAX;
     // When the budget is used up, a watch that had its share falls behind; others stay live.
     const share = Math.max(1, Math.floor(left / this.#live.size));
@@ -211,7 +211,7 @@ export class Watches {
   }
 
   /** There is no time for that change; the pending ones before it are sent later, too. */
-  #fallBehindAt(watch: Watch, position: number): void {
+  #fallBehindAt(watch: ServedWatch, position: number): void {
     const place = placeBefore(this.#log.revisionAt(watch.pending[0] ?? position));
     watch.pending = [];
     // `told` may be long ago; nothing between it and this place is looked at again.
@@ -219,7 +219,7 @@ export class Watches {
     this.#fallBehind(watch);
   }
 
-  #tellPending(watch: Watch, nowMs: number): void {
+  #tellPending(watch: ServedWatch, nowMs: number): void {
     const { pending } = watch;
     watch.pending = [];
     // It fell behind, its connection was closed, or it ended while others were served.
@@ -265,7 +265,7 @@ export class Watches {
   }
 
   /** Sends its next message, or makes it live if there is none. Returns the number of looks. */
-  #catchUp(watch: Watch, looksMax: number): number {
+  #catchUp(watch: ServedWatch, looksMax: number): number {
     const log = this.#log;
     const from = log.positionAfter(watch.told);
     const changes: ChangeView[] = [];
@@ -321,38 +321,38 @@ export class Watches {
     return view;
   }
 
-  #tell(watch: Watch, changes: readonly ChangeView[], revision: Revision): void {
+  #tell(watch: ServedWatch, changes: readonly ChangeView[], revision: Revision): void {
     const { attachment, id } = watch;
     const payload: ChangesView = { changes, revision };
     watch.told = revision;
     attachment.connection.send({ kind: MESSAGE.changes, id, status: STATUS.ok, payload });
   }
 
-  #compact(watch: Watch): void {
+  #compact(watch: ServedWatch): void {
     this.#compactedTotal += 1;
     this.#endWith(watch, ERROR_NUMBERS.COMPACTED);
   }
 
   /** The last message of a watch. */
-  #endWith(watch: Watch, status: ErrorNumber): void {
+  #endWith(watch: ServedWatch, status: ErrorNumber): void {
     const { attachment, id } = watch;
     this.#end(watch);
     attachment.connection.send({ kind: MESSAGE.changes, id, status, payload: null });
   }
 
-  #goLive(watch: Watch): void {
+  #goLive(watch: ServedWatch): void {
     watch.state = "live";
     this.#live.add(watch);
   }
 
-  #fallBehind(watch: Watch): void {
+  #fallBehind(watch: ServedWatch): void {
     this.#live.remove(watch);
     watch.state = "behind";
     this.#behind.add(watch);
     this.#hasMore = true;
   }
 
-  #end(watch: Watch): void {
+  #end(watch: ServedWatch): void {
     watch.state = "over";
     const { attachment } = watch;
     attachment.watches.delete(watch.id);
@@ -367,7 +367,7 @@ function countWatches({ connection, share, watches }: Watcher): void {
   share.countWatches(watches.size);
 }
 
-function hasRoom({ attachment }: Watch): boolean {
+function hasRoom({ attachment }: ServedWatch): boolean {
   return attachment.connection.bufferedBytes < BUFFERED_BYTES_MAX;
 }
 

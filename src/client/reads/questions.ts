@@ -4,7 +4,7 @@
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import { type Answer, STATUS } from "../../protocol/index.js";
-import { AbortableCaller, type Caller } from "../calls/abort-watch.js";
+import { AbortableCaller, type Deferred } from "../calls/abort-watch.js";
 import { readFailure, unavailable } from "../failures.js";
 import type { Question, SingleQuery } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
@@ -23,7 +23,7 @@ class Read extends AbortableCaller<unknown> {
     times: Pick<Read, "deadlineMs" | "afterOrder" | "askAtMs">,
     onLeft: () => void,
     signal: AbortSignal | undefined,
-    caller: Caller<unknown>,
+    caller: Deferred<unknown>,
   ) {
     super(signal, caller);
     this.query = query;
@@ -45,7 +45,7 @@ export const AFTER_NO_COMMANDS = Number.NEGATIVE_INFINITY;
 /** Pause before a refused question is asked again; jittered by half of it. */
 const RETRY_MS = 100;
 
-export class Reads {
+export class Questions {
   readonly #open = new Map<number, Read>();
   readonly #random: () => number;
   readonly #onEmpty: () => void;

@@ -98,7 +98,7 @@ export function recordBeginning(
  */
 const RECORD_BYTES_MAX = 32 << 10;
 
-export class SnapshotWriter {
+export class BlockWriter {
   readonly #chunkBytes: number;
   readonly #body: RecordWriter;
   readonly #index: number;
