@@ -85,7 +85,7 @@ describe("the cluster", () => {
     );
     await world.until(two.client.changeSetting("holdsPerStepMax", 10));
     const revoked = await world.until(two.client.revoke({ key: "k" }, { now: true }));
-    expect(revoked).toEqual({ revoked: 25, opened: 0 });
+    expect(revoked).toEqual({ revoked: 25, opened: 0, endsInMs: 0, leasesLeft: 0 });
     await world.run(20);
     expect(locks.every((lock) => lock.signal.aborted)).toBe(true);
     const unknown = await failure(world, two.client.revoke({ token: locks[0]?.token ?? 0 }));
@@ -105,7 +105,7 @@ describe("the cluster", () => {
     await world.until(client.changeSetting("holdsPerStepMax", 10));
     const next = client.acquire("k");
     const opened = await world.until(client.revoke({ key: "k" }, { graceMs: 60_000 }));
-    expect(opened).toEqual({ revoked: 0, opened: 25 });
+    expect(opened).toEqual({ revoked: 0, opened: 25, endsInMs: 0, leasesLeft: 0 });
     expect((await world.until(next)).isHeld).toBe(true);
   });
 
