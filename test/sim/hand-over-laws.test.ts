@@ -46,7 +46,7 @@ function adopt(by: string, secret: string, result = ADOPTED): void {
 
 describe("nothing is said against", () => {
   test("an heir that goes on with everything, and a twin that comes too late", () => {
-    const asked = laws.onAsked(GIVER, true);
+    const asked = laws.onAsked(GIVER, undefined);
     move("a");
     move("b");
     laws.onClosed(GIVER, []);
@@ -58,7 +58,7 @@ describe("nothing is said against", () => {
   });
 
   test("holds of two hand-overs that two go on with", () => {
-    const asked = [laws.onAsked(GIVER, false), laws.onAsked(GIVER, false)];
+    const asked = [laws.onAsked(GIVER, 1), laws.onAsked(GIVER, 2)];
     move("a");
     move("b");
     asked[0]?.given(data(true, "a"));
@@ -69,21 +69,31 @@ describe("nothing is said against", () => {
   });
 
   test("data of what is executed later, or never", () => {
-    laws.onAsked(GIVER, true).given(data(false, "a", "b"));
+    laws.onAsked(GIVER, undefined).given(data(false, "a", "b"));
     move("a");
     expect(complaint).toBeUndefined();
   });
 
   test("a hand-over that is refused, and a session that is closed with its holds after that", () => {
-    const asked = laws.onAsked(GIVER, true);
+    const asked = laws.onAsked(GIVER, undefined);
     move("a", { status: ERROR_NUMBERS.QUOTA });
-    asked.refused();
+    asked.refused(false);
     laws.onClosed(GIVER, [1]);
     expect(complaint).toBeUndefined();
   });
 
+  test("a session that is closed with what a call of its own did not hand over", () => {
+    const alone = [1, 2, 3].map((target) => laws.onAsked(GIVER, target));
+    laws.onAsked(GIVER, undefined);
+    move("a", { status: ERROR_NUMBERS.FORBIDDEN });
+    alone[1]?.given(data(false, "b"));
+    alone[2]?.refused(true);
+    laws.onClosed(GIVER, [1, 2, 3]);
+    expect(complaint).toBeUndefined();
+  });
+
   test("what is executed for a process that is gone, or for a client of the protocol", () => {
-    laws.onAsked(GIVER, true);
+    laws.onAsked(GIVER, undefined);
     move("a");
     const own = { op: OP.handOver, target: 1, to: "b", isBearer: true, ttlMs: 1_000 } as const;
     execute(HEIR, { ...own, ...HEAD }, MOVED);
@@ -93,20 +103,20 @@ describe("nothing is said against", () => {
 
 describe("the laws are broken by", () => {
   test("a call that fails, and is executed before or behind that", () => {
-    const asked = laws.onAsked(GIVER, true);
+    const asked = laws.onAsked(GIVER, undefined);
     move("a");
     expect(complaint).toBeUndefined();
-    asked.refused();
+    asked.refused(false);
     expect(complaint).toContain("nobody can adopt them");
     complaint = undefined;
-    laws.onAsked(TWIN, false).refused();
+    laws.onAsked(TWIN, 1).refused(true);
     const own = { op: OP.handOver, target: 1, to: "b", isBearer: true, ttlMs: 1_000 } as const;
     execute(TWIN, { ...own, ...HEAD }, MOVED);
     expect(complaint).toContain("nobody can adopt them");
   });
 
   test("data without a hold that was handed over", () => {
-    const asked = laws.onAsked(GIVER, true);
+    const asked = laws.onAsked(GIVER, undefined);
     move("a");
     move("b");
     asked.given(data(true, "a"));
@@ -114,12 +124,12 @@ describe("the laws are broken by", () => {
   });
 
   test("a hand-over that is confirmed, and was not executed", () => {
-    laws.onAsked(GIVER, true).given(data(true, "a"));
+    laws.onAsked(GIVER, undefined).given(data(true, "a"));
     expect(complaint).toContain("is confirmed, and was not executed");
   });
 
   test("two that share what was one's", () => {
-    const asked = laws.onAsked(GIVER, true);
+    const asked = laws.onAsked(GIVER, undefined);
     move("a");
     move("b");
     asked.given(data(true, "a", "b"));
@@ -129,7 +139,22 @@ describe("the laws are broken by", () => {
   });
 
   test("a session that is closed before what it has is handed over", () => {
-    laws.onAsked(GIVER, true);
+    laws.onAsked(GIVER, undefined);
+    laws.onClosed(GIVER, [1]);
+    expect(complaint).toContain("is closed with 1");
+  });
+
+  test("a session that is closed with what the log was not asked for, or still has a holder", () => {
+    laws.onAsked(GIVER, 1);
+    laws.onAsked(GIVER, 2).refused(false);
+    laws.onAsked(GIVER, undefined);
+    laws.onClosed(GIVER, [1, 2]);
+    expect(complaint).toContain("is closed with 1,2");
+  });
+
+  test("a hand-over of everything that is refused for one hold, which the session keeps", () => {
+    laws.onAsked(GIVER, undefined);
+    move("a", { status: ERROR_NUMBERS.FORBIDDEN });
     laws.onClosed(GIVER, [1]);
     expect(complaint).toContain("is closed with 1");
   });

@@ -146,7 +146,7 @@ export class RunChecks implements WorldWatch {
         const by = sessionOf(host, session, clusterId);
         this.handOvers.onExecuted(call, by, command);
         if (command.op !== OP.close) return;
-        this.handOvers.onClosed(by, cluster.witness.laws.tokensOf(session));
+        this.handOvers.onClosed(by, cluster.witness.laws.numbersOf(session));
       },
       onResult: (session: number, sequence: number, result: Result) => {
         const call = `${session}/${sequence} in ${clusterId}`;
@@ -499,10 +499,10 @@ export class RunChecks implements WorldWatch {
     this.fates.onDenied(client.host, wish);
   }
 
-  onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked {
+  onHandOverAsked(client: Host, session: number, target: number | undefined): HandOverAsked {
     const { clusterId } = this.clusters.now.founding;
-    if (leaves) this.fates.onAllHandedOver(client.host, session);
-    return this.handOvers.onAsked(sessionOf(client.host, session, clusterId), leaves);
+    if (target === undefined) this.fates.onAllHandedOver(client.host, session);
+    return this.handOvers.onAsked(sessionOf(client.host, session, clusterId), target);
   }
 
   onWatchAsked(watched: WatchedKeys): void {

@@ -80,8 +80,8 @@ export interface ClientWatch {
   onMade(client: Host, wish: string): void;
   /** Such a call says that it was not carried out, and will not be. */
   onDenied(client: Host, wish: string): void;
-  /** An application hands holds over: one, or (`leaves`) all that its session has. */
-  onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked;
+  /** An application hands holds over: one, by its number, or (`undefined`) all of its session. */
+  onHandOverAsked(client: Host, session: number, target: number | undefined): HandOverAsked;
   /** From now on it is to receive everything. */
   onWatchAsked(watched: WatchedKeys): void;
   /** It receives everything after `after`. `asked`: as of when it began to watch, and since. */

@@ -2,7 +2,8 @@
  * Holds that applications hand over, against the log. An application that asked for a hand-over
  * gets the data if the log has executed it, and never hears that the log has confirmed what it has
  * not. What one process hands over at once goes to one process: among those that adopt it, only one
- * gets anything. A session that was left in that way has nothing any more when it is closed.
+ * gets anything. A session that was left in that way has nothing any more when it is closed, but
+ * what a call of its own has failed to hand over: the client ends that anyway.
  */
 import { Heirs } from "../../../../lab/laws/heirs.js";
 import type { HandedOver } from "../../../../src/client/index.js";
@@ -12,8 +13,8 @@ import type { Fail } from "../violation.js";
 /** An application has asked for a hand-over, and learns what became of that. */
 export interface HandOverAsked {
   given(handed: HandedOver): void;
-  /** It learns that nothing was handed over, or will be. */
-  refused(): void;
+  /** It learns that nothing was handed over, or will be. `isOver`: nor does it have that any more. */
+  refused(isOver: boolean): void;
 }
 
 interface Giver {
@@ -23,6 +24,10 @@ interface Giver {
   leaves: boolean;
   /** What the log has executed, and nobody was given. */
   readonly withheld: Set<string>;
+  /** Holds that a call of their own is to hand over, by number. */
+  readonly alone: Set<number>;
+  /** Those of them that are given up, and that the log leaves to the session. */
+  readonly stranded: Set<number>;
 }
 
 interface Move {
@@ -30,6 +35,8 @@ interface Move {
   /** The session that says it. */
   readonly by: string;
   readonly secret: string;
+  /** The number of what is handed over; 0: of nothing. */
+  readonly target: number;
 }
 
 export class HandOverLaws {
@@ -49,24 +56,35 @@ export class HandOverLaws {
     this.#fail = fail;
   }
 
-  /** @param leaves everything is to be handed over, and not one hold */
-  onAsked(by: string, leaves: boolean): HandOverAsked {
-    const giver = this.#givers.get(by) ?? { open: 0, leaves: false, withheld: new Set() };
-    this.#givers.set(by, giver);
+  /** @param target the number of one hold; `undefined`: everything is to be handed over */
+  onAsked(by: string, target: number | undefined): HandOverAsked {
+    const giver = this.#giverOf(by);
     giver.open += 1;
-    if (leaves) giver.leaves = true;
+    if (target === undefined) giver.leaves = true;
+    else giver.alone.add(target);
     return {
       given: (handed) => {
         giver.open -= 1;
+        if (target !== undefined && !handed.confirmed) giver.stranded.add(target);
         this.#onGiven(giver, handed);
         this.#judge(by);
       },
-      refused: () => {
+      refused: (isOver) => {
         giver.open -= 1;
-        if (leaves) giver.leaves = false;
+        if (target === undefined) giver.leaves = false;
+        else if (isOver) giver.stranded.add(target);
+        else giver.alone.delete(target);
         this.#judge(by);
       },
     };
+  }
+
+  #giverOf(by: string): Giver {
+    const sets = { withheld: new Set<string>(), alone: new Set<number>() };
+    const fresh = { open: 0, leaves: false, ...sets, stranded: new Set<number>() };
+    const giver = this.#givers.get(by) ?? fresh;
+    this.#givers.set(by, giver);
+    return giver;
   }
 
   #onGiven(giver: Giver, { confirmed, holds }: HandedOver): void {
@@ -82,9 +100,10 @@ export class HandOverLaws {
   /** An entry executed that. `call`: its session and sequence; `by`: the session of a client. */
   onExecuted(call: string, by: string, command: SequencedCommand): void {
     if (command.op === OP.adopt) {
-      this.#moves.set(call, { op: command.op, by, secret: command.secret });
+      this.#moves.set(call, { op: command.op, by, secret: command.secret, target: 0 });
     } else if (command.op === OP.handOver && command.isBearer) {
-      this.#moves.set(call, { op: command.op, by, secret: command.to });
+      const { op, to: secret, target } = command;
+      this.#moves.set(call, { op, by, secret, target });
     }
   }
 
@@ -92,14 +111,19 @@ export class HandOverLaws {
     const move = this.#moves.get(call);
     if (move === undefined) return;
     this.#moves.delete(call);
-    if (move.op === OP.handOver && status === STATUS.leased) this.#onHandedOver(move);
+    if (move.op === OP.handOver) this.#onHandOver(move, status === STATUS.leased);
     else if (move.op === OP.adopt && status === STATUS.adopted) this.#onAdopted(move);
   }
 
-  #onHandedOver({ by, secret }: Move): void {
+  #onHandOver({ by, secret, target }: Move, isDone: boolean): void {
+    const giver = this.#givers.get(by);
+    if (!isDone) {
+      if (giver?.alone.has(target)) giver.stranded.add(target);
+      return;
+    }
     this.#executed.add(secret);
     if (this.#wholes.has(secret)) return;
-    this.#givers.get(by)?.withheld.add(secret);
+    giver?.withheld.add(secret);
     this.#judge(by);
   }
 
@@ -109,10 +133,13 @@ export class HandOverLaws {
     this.#complain(`${by} adopts some of what ${other} goes on with`);
   }
 
-  /** The session of an application is closed by itself. `tokens`: of what it has. */
-  onClosed(by: string, tokens: readonly number[]): void {
-    if (this.#givers.get(by)?.leaves !== true || tokens.length === 0) return;
-    this.#complain(`${by} is closed with ${tokens}, which it was to hand over`);
+  /** The session of an application is closed by itself. `numbers`: of what it has. */
+  onClosed(by: string, numbers: readonly number[]): void {
+    const giver = this.#givers.get(by);
+    if (giver?.leaves !== true) return;
+    const kept = numbers.filter((number) => !giver.stranded.has(number));
+    if (kept.length === 0) return;
+    this.#complain(`${by} is closed with ${kept}, which it was to hand over`);
   }
 
   #judge(by: string): void {

@@ -218,6 +218,11 @@ export class LockLaws {
     return [...this.#holds.all(session)].map(({ token }) => token);
   }
 
+  /** The numbers by which the session knows what it holds. */
+  numbersOf(session: number): number[] {
+    return [...this.#holds.all(session)].map(({ sequence }) => sequence);
+  }
+
   /** The number by which its session knows the hold that has, or had, that token; 0: nobody does. */
   numberOf(session: number, token: number): number {
     const hold = this.#holds.withToken(token);

@@ -396,7 +396,7 @@ export class SdkActions {
     const what = `hand over ${hold.token}`;
     const target = this.#numberOf(hold);
     const wish = wishOf(hold.session, { op: OP.handOver, target });
-    const asked = watch.onHandOverAsked(client, hold.session, false);
+    const asked = watch.onHandOverAsked(client, hold.session, target);
     this.#process.calls.track(
       { what, owner: 0, wish },
       hold.lock.handOver({ ttlMs }),
@@ -405,7 +405,7 @@ export class SdkActions {
         board.post(handed);
       },
       (error) => {
-        asked.refused();
+        asked.refused(!hold.lock.isHeld);
         this.#process.calls.judge(what, error);
       },
     );
@@ -422,7 +422,7 @@ export class SdkActions {
     const { calls } = this.#process;
     const ttlMs = random.integer(BEARER_TTL_MS.least, BEARER_TTL_MS.most);
     const what = "hand everything over";
-    const asked = watch.onHandOverAsked(this.#world.client, client.session, true);
+    const asked = watch.onHandOverAsked(this.#world.client, client.session, undefined);
     calls.track(
       { what, owner: 0 },
       client.handOver({ ttlMs }),
@@ -431,7 +431,7 @@ export class SdkActions {
         onHandedOver(handed);
       },
       (error) => {
-        asked.refused();
+        asked.refused(false);
         calls.judge(what, error);
         onRefused();
       },
