@@ -17,10 +17,16 @@ export {
   type RequestSink,
 } from "./codec/decode-request.js";
 export { encodeCommand, writeRequest } from "./codec/encode-request.js";
-export { MESSAGE_FORMS, type MessageSource } from "./codec/message-schema.js";
+export { serverMessage } from "./codec/message-layout.js";
 export { type Origin, withOrigin } from "./codec/origin.js";
+export { readPlainReply } from "./codec/plain-reply.js";
+export {
+  MessagePositionReader,
+  type MessageSource,
+  type ResultSource,
+} from "./codec/position-reader.js";
 export { NESTING_MAX, Reader } from "./codec/reader.js";
-export { FIRST_ERROR, isStatus, type ResultSource, resultCodec } from "./codec/result-schema.js";
+export { FIRST_ERROR, isStatus, resultCodec } from "./codec/result-layout.js";
 export { writeServerMessage } from "./codec/write-server-message.js";
 export { Writer } from "./codec/writer.js";
 export * from "./commands.js";

@@ -232,6 +232,7 @@ export const RECALL_STATE = {
   /** It ended, and the client has acknowledged that, or ended it itself. */
   forgotten: 5,
 } as const;
+export type RecallState = (typeof RECALL_STATE)[keyof typeof RECALL_STATE];
 export type RecalledSequence =
   | {
       readonly sequence: number;

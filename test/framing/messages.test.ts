@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { unpack } from "msgpackr";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors/index.js";
-import { decodeServerFrame, packPayload } from "../../src/net/framing/index.js";
+import { decodeServerFrame, writePayload } from "../../src/net/framing/index.js";
 import {
   MESSAGE,
   type ServerMessage,
@@ -24,7 +24,7 @@ function frameOf(messages: readonly ServerMessage[]): Uint8Array {
 }
 
 const writeMessage = (writer: Writer, message: ServerMessage) => {
-  writeServerMessage(writer, message, packPayload);
+  writeServerMessage(writer, message, writePayload);
 };
 
 const reply = { kind: MESSAGE.reply, sequence: 5, stamp: 1_000 };

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { withTables } from "../../scripts/protocol-tables.js";
 import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { LockTable } from "../../src/lockfsm/index.js";
-import { decodeServerFrame, packPayload } from "../../src/net/framing/index.js";
+import { decodeServerFrame, writePayload } from "../../src/net/framing/index.js";
 import * as protocol from "../../src/protocol/index.js";
 import { anyCommand, anyOperation, anyQuery } from "./arbitraries.js";
 import { bytes, encodeRequest, frameOf, hex, read } from "./frames.js";
@@ -76,7 +76,7 @@ const EXAMPLE: readonly Said[] = [
 function nodeFrame(messages: readonly protocol.ServerMessage[]): Uint8Array {
   const writer = new protocol.Writer();
   writer.beginFrame();
-  for (const message of messages) protocol.writeServerMessage(writer, message, packPayload);
+  for (const message of messages) protocol.writeServerMessage(writer, message, writePayload);
   writer.endFrame(messages.length);
   return writer.take();
 }

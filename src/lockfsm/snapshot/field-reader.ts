@@ -84,10 +84,6 @@ export class FieldReader extends Reader implements ResultSource {
     return count;
   }
 
-  need(count: number, least: number): void {
-    if (count < least) this.fail(`${count} values where ${least} belong`);
-  }
-
   passOver(count: number): void {
     if (count > 0) this.fail(`${count} values too many`);
   }

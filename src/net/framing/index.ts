@@ -3,5 +3,5 @@
  * clients use, also in browsers.
  */
 export { decodeServerFrame } from "./decode-server-frame.js";
-export { packPayload } from "./pack-payload.js";
+export { packPayload, writePayload } from "./pack-payload.js";
 export { unpackPayload } from "./unpack-payload.js";

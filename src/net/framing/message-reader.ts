@@ -17,6 +17,7 @@ import {
   type MessageSource,
   RECALL_STATE,
   Reader,
+  type RecallState,
   STATUS,
 } from "../../protocol/index.js";
 import { plainValueEnd } from "./plain-value.js";
@@ -26,10 +27,6 @@ const BLOCKED_BY_MAX = Math.max(...Object.values(BLOCKED_BY));
 const RECALL_STATE_MAX = Math.max(...Object.values(RECALL_STATE));
 
 export class MessageReader extends Reader implements MessageSource {
-  need(count: number, least: number): void {
-    if (count < least) this.fail(`${count} values where ${least} belong`);
-  }
-
   passOver(count: number): void {
     for (let left = count; left > 0; left--) this.at = plainValueEnd(this.bytes, this.at);
   }
@@ -95,11 +92,11 @@ export class MessageReader extends Reader implements MessageSource {
     return CLAIM_MODES[mode] ?? this.fail(`unknown mode ${mode}`);
   }
 
-  recallState(): number {
+  recallState(): RecallState {
     const start = this.at;
     const state = this.uint();
     if (state > RECALL_STATE_MAX) this.fail(`unknown state ${state}`, start);
-    return state;
+    return state as RecallState;
   }
 
   payload(): unknown {

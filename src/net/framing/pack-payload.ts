@@ -10,41 +10,42 @@ import { Packr } from "msgpackr";
 import { Writer } from "../../protocol/index.js";
 
 const packr = new Packr({ useRecords: false });
-const writer = new Writer();
+const own = new Writer();
 /** A lone surrogate, or one of a pair. A string of one-byte characters contains none. */
 const SURROGATE = /[\ud800-\udfff]/;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/**
- * Packs plain data. Omits fields that are `undefined`, and any field named `__proto__`, which no
- * reader could have as a field.
- *
- * @throws {TypeError} for other data
- */
+/** What `writePayload` writes, as bytes of its own. */
 export function packPayload(value: unknown): Uint8Array {
-  writer.reset();
-  write(value);
-  const packed = writer.take();
-  writer.reset();
+  own.reset();
+  writePayload(own, value);
+  const packed = own.take();
+  own.reset();
   return packed;
 }
 
-function write(value: unknown): void {
+/**
+ * Appends plain data to `to`. Omits fields that are `undefined`, and any field named `__proto__`,
+ * which no reader could have as a field.
+ *
+ * @throws {TypeError} for other data
+ */
+export function writePayload(to: Writer, value: unknown): void {
   switch (typeof value) {
     case "number":
-      if (Number.isSafeInteger(value) && value >= 0) writer.uint(value);
-      else writer.raw(packr.pack(isBeyondInt32(value) ? BigInt(value) : value));
+      if (Number.isSafeInteger(value) && value >= 0) to.uint(value);
+      else to.raw(packr.pack(isBeyondInt32(value) ? BigInt(value) : value));
       return;
     case "string":
-      writer.string(SURROGATE.test(value) ? value.replace(LONE_SURROGATES, "\ufffd") : value);
+      to.string(SURROGATE.test(value) ? value.replace(LONE_SURROGATES, "\ufffd") : value);
       return;
     case "boolean":
-      writer.bool(value);
+      to.bool(value);
       return;
     case "object":
-      if (value === null) writer.nil();
-      else if (Array.isArray(value)) writeArray(value);
-      else writeObject(value as Readonly<Record<string, unknown>>);
+      if (value === null) to.nil();
+      else if (Array.isArray(value)) writeArray(to, value);
+      else writeObject(to, value as Readonly<Record<string, unknown>>);
       return;
     default:
       throw new TypeError(`${typeof value} is not plain data`);
@@ -56,12 +57,12 @@ function isBeyondInt32(value: number): boolean {
   return Number.isSafeInteger(value) && value < -(2 ** 31);
 }
 
-function writeArray(values: readonly unknown[]): void {
-  writer.arrayHeader(values.length);
-  for (const value of values) write(value);
+function writeArray(to: Writer, values: readonly unknown[]): void {
+  to.arrayHeader(values.length);
+  for (const value of values) writePayload(to, value);
 }
 
-function writeObject(value: Readonly<Record<string, unknown>>): void {
+function writeObject(to: Writer, value: Readonly<Record<string, unknown>>): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     throw new TypeError("an instance of a class is not plain data");
@@ -69,12 +70,12 @@ function writeObject(value: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(value);
   let count = 0;
   for (const name of names) if (isField(name, value[name])) count += 1;
-  writer.mapHeader(count);
+  to.mapHeader(count);
   for (const name of names) {
     const field = value[name];
     if (!isField(name, field)) continue;
-    writer.string(name);
-    write(field);
+    to.string(name);
+    writePayload(to, field);
   }
 }
 

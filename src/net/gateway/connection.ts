@@ -4,7 +4,7 @@
  */
 import { MESSAGE, type ServerMessage, Writer, writeServerMessage } from "../../protocol/index.js";
 import { CLOSE_TRY_AGAIN, closeSocket, limitClosing } from "../close-socket.js";
-import { packPayload } from "../framing/index.js";
+import { writePayload } from "../framing/index.js";
 import type { AccountedInput } from "../meter/metered-input.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { ClientConnection } from "../types.js";
@@ -195,8 +195,9 @@ export class GatewayConnection implements ClientConnection {
         this.#outbound.touch(this);
       }
     }
-    if (message.kind === MESSAGE.changes) this.#outbound.changes.write(slot.writer, message);
-    else writeServerMessage(slot.writer, message, packPayload);
+    const isOfWatch = message.kind === MESSAGE.changes;
+    const write = isOfWatch ? this.#outbound.changes.writePayload : writePayload;
+    writeServerMessage(slot.writer, message, write);
     slot.count += 1;
     if (slot.writer.length >= FRAME_BYTES_SOFT_MAX) this.#ship(slot);
   }

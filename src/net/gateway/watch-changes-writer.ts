@@ -3,7 +3,7 @@
  * so it is packed once and copied into the frames of all of them. Packed bytes are kept for one
  * turn of the loop and no longer.
  */
-import { type Changes, type ChangesView, STATUS, type Writer } from "../../protocol/index.js";
+import type { ChangesView, Writer } from "../../protocol/index.js";
 import { packPayload } from "../framing/index.js";
 
 export class WatchChangesWriter {
@@ -13,24 +13,16 @@ export class WatchChangesWriter {
    */
   readonly #packed = new Map<object, Uint8Array>();
 
-  /** Appends `message` to `writer`, as `writeServerMessage` does for other kinds. */
-  write(writer: Writer, { kind, id, status, payload }: Changes): void {
-    writer.arrayHeader(4);
-    writer.uint(kind);
-    writer.uint(id);
-    writer.uint(status);
-    if (status !== STATUS.ok) {
-      writer.nil();
-      return;
-    }
+  /** Appends a `ChangesView` to `to`, as `writePayload` does for other payloads. */
+  readonly writePayload = (to: Writer, payload: unknown): void => {
     const { changes, revision } = payload as ChangesView;
-    writer.mapHeader(2);
-    writer.string("changes");
-    writer.arrayHeader(changes.length);
-    for (const change of changes) writer.raw(this.#bytesOf(change));
-    writer.string("revision");
-    writer.raw(this.#bytesOf(revision));
-  }
+    to.mapHeader(2);
+    to.string("changes");
+    to.arrayHeader(changes.length);
+    for (const change of changes) to.raw(this.#bytesOf(change));
+    to.string("revision");
+    to.raw(this.#bytesOf(revision));
+  };
 
   /** Forgets the packed bytes at the end of a turn. */
   forget(): void {

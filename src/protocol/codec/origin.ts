@@ -20,16 +20,13 @@ const OWN_BYTES = 8;
 
 /** The bytes of a command that attaches, as they stand in its record. */
 export function withOrigin(command: Uint8Array, { node, address }: Origin): Uint8Array {
-  const writer = new Writer(OWN_BYTES + address.length);
+  assert(address.length <= ORIGIN_ADDRESS_BYTES_MAX, () => `address ${address}`);
+  const writer = new Writer(command.length + OWN_BYTES + address.length);
+  writer.raw(command);
   writer.arrayHeader(FIELDS);
   writer.uint(node);
   writer.string(address);
-  const origin = writer.take();
-  assert(origin.length <= OWN_BYTES + ORIGIN_ADDRESS_BYTES_MAX, () => `address ${address}`);
-  const bytes = new Uint8Array(command.length + origin.length);
-  bytes.set(command);
-  bytes.set(origin, command.length);
-  return bytes;
+  return writer.take();
 }
 
 /** Throws `ProtocolError` for what `withOrigin` cannot have written. */

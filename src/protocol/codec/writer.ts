@@ -149,6 +149,21 @@ export class Writer {
     else this.#header32(0xdd, count);
   }
 
+  /** Begins an array of fewer than 16 values whose count is known only at its end. */
+  beginArray(): number {
+    this.#byte(0x90);
+    return this.#at - 1;
+  }
+
+  /**
+   * Ends an array.
+   * @param start what `beginArray` returned
+   */
+  endArray(start: number, count: number): void {
+    assert(count < 16, () => `an array of ${count} values`);
+    this.#bytes[start] = 0x90 | count;
+  }
+
   mapHeader(count: number): void {
     this.#grow(5);
     if (count < 16) this.#bytes[this.#at++] = 0x80 | count;

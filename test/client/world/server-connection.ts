@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import type { Credential, LockTable, TableCommand } from "../../../src/lockfsm/index.js";
-import { packPayload } from "../../../src/net/framing/index.js";
+import { writePayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
   attachKeyOf,
@@ -184,7 +184,7 @@ export class ServerConnection {
   flush(): void {
     if (this.#messages.length === 0) return;
     this.#writer.beginFrame();
-    for (const message of this.#messages) writeServerMessage(this.#writer, message, packPayload);
+    for (const message of this.#messages) writeServerMessage(this.#writer, message, writePayload);
     this.#writer.endFrame(this.#messages.length);
     this.#messages = [];
     const frame = this.#writer.take();

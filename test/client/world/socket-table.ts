@@ -8,7 +8,7 @@ import { createServer as createSecureServer, type ServerOptions } from "node:htt
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { LockTable, type TableCommand, type TableOutbox } from "../../../src/lockfsm/index.js";
-import { packPayload } from "../../../src/net/framing/index.js";
+import { writePayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
   attachKeyOf,
@@ -187,7 +187,7 @@ export class SocketTable implements TableOutbox {
   #flush(peer: Peer): void {
     if (peer.messages.length === 0) return;
     this.#writer.beginFrame();
-    for (const message of peer.messages) writeServerMessage(this.#writer, message, packPayload);
+    for (const message of peer.messages) writeServerMessage(this.#writer, message, writePayload);
     this.#writer.endFrame(peer.messages.length);
     peer.messages.length = 0;
     peer.socket.send(this.#writer.take());

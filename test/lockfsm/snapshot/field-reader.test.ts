@@ -20,7 +20,7 @@ const moment = { stamp: 100, nextToken: 50, nextNumber: 9, nextIdentity: 9, next
 function read(result: Result): Result {
   const writer = new Writer();
   resultCodec.write(writer, result);
-  return resultCodec.read(new FieldReader(writer.take(), moment), "result");
+  return resultCodec.read(new FieldReader(writer.take(), moment));
 }
 
 const times = <T>(count: number, value: T): T[] => new Array<T>(count).fill(value);

@@ -1,7 +1,7 @@
 /** What a node says, as a client reads it: messages, and payloads that msgpackr unpacks. */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { decodeServerFrame, packPayload } from "../../../../src/net/framing/index.js";
+import { decodeServerFrame, writePayload } from "../../../../src/net/framing/index.js";
 import {
   ProtocolError,
   type ServerMessage,
@@ -65,7 +65,7 @@ function isPlain(value: unknown): boolean {
 function serverFrameOf(messages: readonly ServerMessage[]): Uint8Array {
   const writer = new Writer();
   writer.beginFrame();
-  for (const message of messages) writeServerMessage(writer, message, packPayload);
+  for (const message of messages) writeServerMessage(writer, message, writePayload);
   writer.endFrame(messages.length);
   return writer.take();
 }
