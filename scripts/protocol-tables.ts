@@ -1,39 +1,20 @@
 /**
  * Makes the tables of docs/protocol.md that say what a request is made of, from the schema by which
- * requests are read and written. Each stands between two comments; the rest of the page is written
- * by hand.
+ * requests are read and written.
  */
 import type { Form } from "../src/protocol/codec/kinds.js";
 import { ITEM_KINDS, OPTION_KINDS, REQUEST_SCHEMAS } from "../src/protocol/codec/schema.js";
 import { ACQUIRE_DEFAULTS, ACQUIRE_OPTION, type AcquireTerms } from "../src/protocol/index.js";
+import { grouped, tableOf } from "./page-tables.js";
 
 /** As many requests are named by a row that lists them. */
 const NAMES_MAX = 8;
-/** By the name in their comments. */
-const TABLES: Readonly<Record<string, () => string>> = {
+/** By the names in their comments. */
+export const PROTOCOL_TABLES = {
   requests: requestTable,
   options: optionTable,
   bounds: boundTable,
 };
-
-/** The page with its tables made again. */
-export function withTables(page: string): string {
-  let result = page;
-  for (const [name, table] of Object.entries(TABLES)) {
-    const begin = `<!-- ${name}: made from the schema by \`npm run docs:protocol\` -->\n\n`;
-    const end = `\n\n<!-- end of ${name} -->`;
-    const [before, rest] = result.split(begin);
-    const after = rest?.slice(rest.indexOf(end));
-    if (before === undefined || !after?.startsWith(end)) throw new Error(`no place for ${name}`);
-    result = before + begin + table() + after;
-  }
-  return result;
-}
-
-function tableOf(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(heading), `|${"---|".repeat(heading.length)}`, ...rows.map(line)].join("\n");
-}
 
 function requestTable(): string {
   const rows = REQUEST_SCHEMAS.map(({ name, op, words, fields }) => {
@@ -143,5 +124,4 @@ function boundsOf(name: string, form: Form): readonly Bound[] {
   }
 }
 
-const grouped = (number: number): string => number.toLocaleString("en-US");
 const range = (least: number, most: number): string => `${grouped(least)} – ${grouped(most)}`;

@@ -1,6 +1,13 @@
-/** `npm run docs:protocol`: makes the tables of docs/protocol.md again. */
+/** `npm run docs:protocol`: makes the tables of the pages that describe bytes again. */
 import { readFile, writeFile } from "node:fs/promises";
-import { withTables } from "./protocol-tables.js";
+import { withTables } from "./page-tables.js";
+import { PEER_TABLES } from "./peer-tables.js";
+import { PROTOCOL_TABLES } from "./protocol-tables.js";
 
-const page = new URL("../docs/protocol.md", import.meta.url);
-await writeFile(page, withTables(await readFile(page, "utf8")));
+for (const [name, tables] of [
+  ["docs/protocol.md", PROTOCOL_TABLES],
+  ["docs/internals/peer-links.md", PEER_TABLES],
+] as const) {
+  const page = new URL(`../${name}`, import.meta.url);
+  await writeFile(page, withTables(await readFile(page, "utf8"), tables));
+}

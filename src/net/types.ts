@@ -14,6 +14,11 @@ import type {
 import type { Message, NodeId } from "../raft/index.js";
 import type { PartyKind } from "./meter/loop-shares.js";
 
+/** Why forwarded records were not proposed. */
+export const FORWARD_REFUSALS = ["notLeader", "busy", "diskFull"] as const;
+/** What a leader has little of. */
+export const LACKS = ["none", "busy", "diskFull"] as const;
+
 /** The messages between nodes of one group. */
 export type PeerMessage =
   | { readonly type: "raft"; readonly message: Message }
@@ -28,13 +33,13 @@ export type PeerMessage =
   | {
       readonly type: "forwardRefused";
       readonly id: number;
-      readonly reason: "notLeader" | "busy" | "diskFull";
+      readonly reason: (typeof FORWARD_REFUSALS)[number];
     }
   /**
    * The leader has little room, or has enough again (`none`). Until then the receiver must not
    * accept strong commands from its clients. Repeated for as long as it is true.
    */
-  | { readonly type: "pressure"; readonly lack: "none" | "busy" | "diskFull" }
+  | { readonly type: "pressure"; readonly lack: (typeof LACKS)[number] }
   /**
    * Whether clients are waiting at the sender, which then wants every advance of the commit index
    * at once.
@@ -110,6 +115,8 @@ export interface OfferedSnapshot {
   readonly configuration: Uint8Array;
 }
 
+export const NODE_ORIGINS = ["initial", "joined"] as const;
+
 /** What a node sends to the other side in the handshake of a link. */
 export interface PeerIdentity {
   readonly nodeId: NodeId;
@@ -123,7 +130,7 @@ export interface PeerIdentity {
    * Whether the directory was made for a founder, or for a node that receives everything from the
    * others.
    */
-  readonly origin: "initial" | "joined";
+  readonly origin: (typeof NODE_ORIGINS)[number];
   /** How often the node has been started on that directory. */
   readonly incarnation: number;
   /** The endpoint that clients are told to connect to. */

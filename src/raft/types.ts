@@ -7,8 +7,12 @@
 /** A node's number, 1 … 2^32 − 1, which never changes. */
 export type NodeId = number;
 
-/** `command`: bytes that the core never decodes. `noop`: the first entry of a term. */
-export type EntryKind = "noop" | "command" | "configuration";
+/**
+ * `command`: bytes that the core never decodes. `noop`: the first entry of a term. Where entries are
+ * stored or sent, the kind is its index here, so the order must not change.
+ */
+export const ENTRY_KINDS = ["noop", "command", "configuration"] as const;
+export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 export interface Entry {
   readonly index: number;

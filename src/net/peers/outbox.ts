@@ -13,12 +13,14 @@ import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerMessage } from "../types.js";
 import { sendWhole } from "../whole-frame.js";
-import { encodePeerMessage, peerMessageBytes } from "./encoder.js";
-import { FRAME_CHECKSUM_BYTES } from "./format.js";
-import type { PeerFrame, PeerFramePool } from "./frame.js";
+import { encodePeerMessage } from "./encoder.js";
+import {
+  FRAME_CHECKSUM_BYTES,
+  FRAME_FULL_BYTES,
+  type PeerFrame,
+  type PeerFramePool,
+} from "./frame.js";
 
-/** A frame of this size is full, unless it contains a single longer message. */
-const FRAME_FULL_BYTES = 1 << 20;
 /** More frames than one turn hands over: with this many not yet taken, the socket is blocked. */
 const FRAMES_UNDER_WAY_MAX = 4;
 
@@ -66,20 +68,20 @@ export class PeerOutbox {
 
   /** Encodes a message after the others. Returns true if that needed another frame. */
   add(group: number, message: PeerMessage): boolean {
-    const bytes = peerMessageBytes(message);
+    this.#frame ??= this.#pool.take();
+    const frame = this.#frame;
+    const start = frame.length;
+    encodePeerMessage(frame, group, message);
+    const bytes = frame.length - start;
     assert(
       bytes <= PEER_FRAME_BYTES_MAX - FRAME_CHECKSUM_BYTES,
       () => `peer message of ${bytes} bytes`,
     );
-    let frame = this.#frame;
-    const isFull = frame !== undefined && frame.length + bytes > FRAME_FULL_BYTES;
-    if (frame === undefined || isFull) {
-      if (frame !== undefined) this.#seal(frame);
-      frame = this.#pool.take();
-      this.#frame = frame;
-    }
-    encodePeerMessage(frame, group, message, bytes);
-    return isFull;
+    if (frame.length <= FRAME_FULL_BYTES || start === FRAME_CHECKSUM_BYTES) return false;
+    this.#frame = this.#pool.take();
+    frame.moveFrom(start, this.#frame);
+    this.#seal(frame);
+    return true;
   }
 
   /**

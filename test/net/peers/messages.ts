@@ -1,7 +1,7 @@
 /** Peer messages for tests: arbitrary ones, and encoding them into bytes. */
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
-import { encodePeerMessage, peerMessageBytes } from "../../../src/net/peers/encoder.js";
+import { encodePeerMessage } from "../../../src/net/peers/encoder.js";
 import { PeerFrame } from "../../../src/net/peers/frame.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { SNAPSHOT_CHUNK_BYTES_MAX } from "../../../src/protocol/index.js";
@@ -20,9 +20,7 @@ export interface Addressed {
 /** The frame that holds these messages. */
 export function frameOf(messages: readonly Addressed[]): Uint8Array {
   const frame = new PeerFrame(16);
-  for (const { group, message } of messages) {
-    encodePeerMessage(frame, group, message, peerMessageBytes(message));
-  }
+  for (const { group, message } of messages) encodePeerMessage(frame, group, message);
   return frame.finish().slice();
 }
 

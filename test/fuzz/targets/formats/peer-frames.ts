@@ -1,7 +1,7 @@
 /** Frames between nodes: messages of consensus, forwarded records, snapshots, members, operations. */
 import fc from "fast-check";
 import { decodePeerFrame } from "../../../../src/net/peers/decoder.js";
-import { PEER_HEADER_BYTES } from "../../../../src/net/peers/format.js";
+import { MESSAGE_HEADER_BYTES } from "../../../../src/net/peers/encoder.js";
 import { PeerFrameError } from "../../../../src/net/peers/frame-cursor.js";
 import { addressed, FROM, frameOf, SAMPLES, sealed, TO } from "../../../net/peers/messages.js";
 import { type Mutator, replaced } from "../../engine/mutators.js";
@@ -40,9 +40,9 @@ function messagesIn(frame: Uint8Array): number[] {
   const bytes = Buffer.from(frame.buffer, frame.byteOffset, frame.length);
   const starts: number[] = [];
   let at = CHECKSUM_BYTES;
-  while (at + PEER_HEADER_BYTES <= bytes.length) {
+  while (at + MESSAGE_HEADER_BYTES <= bytes.length) {
     starts.push(at);
-    at += PEER_HEADER_BYTES + bytes.readUInt32BE(at + PEER_HEADER_BYTES - 4);
+    at += MESSAGE_HEADER_BYTES + bytes.readUInt32BE(at + MESSAGE_HEADER_BYTES - 4);
   }
   return starts;
 }
@@ -52,7 +52,7 @@ function resizeMessage(...[input, { random }]: Parameters<Mutator>): Uint8Array 
   const starts = messagesIn(input);
   const start = random.pickOrNone(starts);
   if (start === undefined) return undefined;
-  const bodyAt = start + PEER_HEADER_BYTES;
+  const bodyAt = start + MESSAGE_HEADER_BYTES;
   const end = Math.min(input.length, starts.find((other) => other > start) ?? input.length);
   const at = random.integer(bodyAt, Math.max(bodyAt, end));
   const removed = Math.min(end - at, random.below(9));

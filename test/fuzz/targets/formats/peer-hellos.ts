@@ -1,9 +1,9 @@
 /** The first message of a peer link, and whether who says it is let in. */
-import { crc32 } from "node:zlib";
 import { decodeHello, encodeHello } from "../../../../src/net/peers/hello.js";
 import { PeerIdentities } from "../../../../src/net/peers/peer-identities.js";
 import type { PeerIdentity } from "../../../../src/net/types.js";
 import { MODEL_VERSION } from "../../../../src/protocol/model-version.js";
+import { sealed } from "../../../net/peers/messages.js";
 import { birthOf, CLUSTER } from "../../../net/peers/node.js";
 import { wordMutator } from "../../engine/mutators.js";
 import { demand, demandEqual, demandSameBytes, type FuzzTarget } from "../../engine/target.js";
@@ -12,6 +12,8 @@ const OWN = 1;
 const MEMBERS = [2, 3];
 /** `decision 21`: what is not dialed may rise by this much at a time. */
 const INCARNATION_JUMP_MAX = 2 ** 24;
+/** Magic and version. */
+const PREFIX_BYTES = 6;
 const CHECKSUM_BYTES = 4;
 
 export const peerHellos: FuzzTarget = {
@@ -83,10 +85,8 @@ function demandTellsNothing(reason: string): void {
 }
 
 function sealedHello(input: Uint8Array): Uint8Array {
-  if (input.length < 6 + CHECKSUM_BYTES) return input;
-  const bytes = Buffer.from(input);
-  bytes.writeUInt16BE(MODEL_VERSION, 4);
-  const end = bytes.length - CHECKSUM_BYTES;
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
-  return Uint8Array.from(bytes);
+  if (input.length < PREFIX_BYTES + CHECKSUM_BYTES) return input;
+  const prefix = Buffer.from(input.subarray(0, PREFIX_BYTES));
+  prefix.writeUInt16BE(MODEL_VERSION, 4);
+  return Buffer.concat([prefix, sealed(input.subarray(PREFIX_BYTES + CHECKSUM_BYTES))]);
 }

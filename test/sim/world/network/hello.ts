@@ -3,7 +3,6 @@
  * another cluster, or of another version of the model. There is one version in the sources: the
  * reader takes itself for that one, and finds the other as far from it as it is.
  */
-import { crc32 } from "node:zlib";
 import type { PeerIdentity } from "../../../../src/net/index.js";
 import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
 import { PeerIdentities } from "../../../../src/net/peers/peer-identities.js";
@@ -11,7 +10,6 @@ import { MODEL_VERSION } from "../../../../src/protocol/model-version.js";
 
 /** Where it stands, whatever the version. */
 const VERSION_AT = 4;
-const CHECKSUM_BYTES = 4;
 
 export interface Speaker {
   readonly identity: PeerIdentity;
@@ -24,8 +22,6 @@ export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal 
   const bytes = Buffer.from(encodeHello(speaker.identity, reader.identity.nodeId));
   const version = MODEL_VERSION + speaker.versionOffset - reader.versionOffset;
   bytes.writeUInt16BE(version, VERSION_AT);
-  const end = bytes.length - CHECKSUM_BYTES;
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
   const members = [speaker.identity.nodeId];
   const admitted = new PeerIdentities(reader.identity, members, new Map(), () => {}).admit(
     bytes,
