@@ -134,11 +134,11 @@ async function detourIn(
 /** The nested ones among the sessions that wait; empty for an identity that may not see sessions. */
 export async function nestedWaiters(
   client: Pick<Client, "session" | "clusterId" | "sessionsPage">,
-  { owners, edges }: Pick<WaitGraphView, "owners" | "edges">,
+  { tasks, edges }: Pick<WaitGraphView, "tasks" | "edges">,
   signal: AbortSignal,
 ): Promise<readonly Nesting[]> {
   const waiting = new Set(edges.map(({ from }) => from));
-  const numbers = new Set(owners.flatMap(({ id, session }) => (waiting.has(id) ? [session] : [])));
+  const numbers = new Set(tasks.flatMap(({ id, session }) => (waiting.has(id) ? [session] : [])));
   numbers.delete(client.session);
   const left = [...numbers].sort((one, other) => other - one);
   const found: Nesting[] = [];

@@ -53,7 +53,7 @@ class NestedWaits {
     this.#waits = waitsIn(graph);
     this.#inside = insideIn(graph, nested);
     this.#semaphores = new Map(semaphores.map((view) => [view.key, view]));
-    this.#stuck = new Set(graph.owners.map(({ id }) => id));
+    this.#stuck = new Set(graph.tasks.map(({ id }) => id));
     for (let before = -1; before !== this.#stuck.size; ) {
       before = this.#stuck.size;
       const waits = this.#waits.filter((wait) => this.#isBlocked(wait));
@@ -64,7 +64,7 @@ class NestedWaits {
   }
 
   detourOf({ session, around }: Nesting): Detour | undefined {
-    const sessionOf = new Map(this.#graph.owners.map((owner) => [owner.id, owner.session]));
+    const sessionOf = new Map(this.#graph.tasks.map((task) => [task.id, task.session]));
     const line = [...this.#stuck]
       .filter((id) => sessionOf.get(id) === session)
       .map((at) => ({ at, first: "" }));
@@ -94,13 +94,13 @@ class NestedWaits {
     if (ahead.some((id) => this.#stuck.has(id))) return true;
     const view = this.#semaphores.get(key);
     if (view === undefined) return holders.some((id) => this.#stuck.has(id));
-    const { owners } = this.#graph;
-    const asked = owners.find(({ id }) => id === from);
+    const { tasks } = this.#graph;
+    const asked = tasks.find(({ id }) => id === from);
     const place = view.waiters.findIndex((waiter) => isSameTask(waiter, asked));
     // Those ahead must be served first.
     const need = Math.max(0, ...view.waiters.slice(0, place + 1).map(({ permits }) => permits));
     const kept = view.holds.filter((hold) => {
-      return owners.some((owner) => this.#stuck.has(owner.id) && isSameTask(hold, owner));
+      return tasks.some((task) => this.#stuck.has(task.id) && isSameTask(hold, task));
     });
     return kept.reduce((sum, { permits }) => sum + permits, need) > view.limit;
   }
@@ -108,11 +108,11 @@ class NestedWaits {
 
 interface Task {
   readonly session: number;
-  readonly owner: number;
+  readonly task: number;
 }
 
-function isSameTask({ session, owner }: Task, other: Task | undefined): boolean {
-  return session === other?.session && owner === other.owner;
+function isSameTask({ session, task }: Task, other: Task | undefined): boolean {
+  return session === other?.session && task === other.task;
 }
 
 function waitsIn({ edges }: WaitGraphView): Wait[] {
@@ -127,11 +127,11 @@ function waitsIn({ edges }: WaitGraphView): Wait[] {
 }
 
 function insideIn(
-  { owners }: WaitGraphView,
+  { tasks }: WaitGraphView,
   nested: readonly Nesting[],
 ): ReadonlyMap<number, readonly number[]> {
   const idsOf = new Map<number, number[]>();
-  for (const { id, session } of owners) idsOf.set(session, [...(idsOf.get(session) ?? []), id]);
+  for (const { id, session } of tasks) idsOf.set(session, [...(idsOf.get(session) ?? []), id]);
   const inside = new Map<number, number[]>();
   for (const { session, around } of nested) {
     for (const outer of [...around].flatMap((one) => idsOf.get(one) ?? [])) {

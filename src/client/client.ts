@@ -1,5 +1,5 @@
 /**
- * The client that applications use: checks arguments, hands out owners, and leaves everything else
+ * The client that applications use: checks arguments, hands out tasks, and leaves everything else
  * to its session.
  */
 import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
@@ -38,7 +38,7 @@ import {
   type WantedItem,
 } from "./options/lock-options.js";
 import type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./options/operator-options.js";
-import type { Owner } from "./options/owner.js";
+import type { Task } from "./options/task.js";
 import {
   type Question,
   resolveWatch,
@@ -74,12 +74,12 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   /** The Web Locks API: code written for `navigator.locks` runs on the cluster. */
   readonly locks: LockManager;
   /**
-   * A new task, for several acquires to name as their owner. Without one, every acquire is a task
+   * A new task, for several acquires to name. Without one, every acquire is a task
    * of its own, except that an acquire inside a lock (`lock.acquire`) belongs to the lock's task;
-   * `ownerFromContext` finds that task by itself. Tasks of one process exclude each other.
+   * `taskFromContext` finds that task by itself. Tasks of one process exclude each other.
    * Deadlocks are found by what each task holds and waits for.
    */
-  owner(): Owner;
+  task(): Task;
   /**
    * Waits in the queue of `key` and resolves when the lock is granted. Keeps the process running
    * while it waits or holds; an idle client does not.
@@ -196,8 +196,8 @@ export class HoldfastClient extends ClusterViews implements Client {
     return this.#session.closed;
   }
 
-  owner(): Owner {
-    return this.#session.locks.newOwner();
+  task(): Task {
+    return this.#session.locks.newTask();
   }
 
   // Locks.
@@ -208,15 +208,15 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   async tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined> {
     const { locks } = this.#session;
-    const owner = locks.resolveOwner(options?.owner);
-    return locks.request(resolveAcquire(key, options, owner, "try"));
+    const task = locks.resolveTask(options?.task);
+    return locks.request(resolveAcquire(key, options, task, "try"));
   }
 
   async acquireAll(items: readonly WantedItem[], options?: AcquireAllOptions): Promise<Lock> {
     const { locks } = this.#session;
-    const owner = locks.resolveOwner(options?.owner);
+    const task = locks.resolveTask(options?.task);
     // Only a try resolves to undefined.
-    return locks.request(resolveAcquireAll(items, options, owner)) as Promise<HeldLock>;
+    return locks.request(resolveAcquireAll(items, options, task)) as Promise<HeldLock>;
   }
 
   async using<T>(
@@ -302,8 +302,8 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   #acquire(key: string, options: AcquireOptions | undefined): Promise<HeldLock> {
     const { locks } = this.#session;
-    const owner = locks.resolveOwner(options?.owner);
-    const wish = resolveAcquire(key, options, owner, "acquire");
+    const task = locks.resolveTask(options?.task);
+    const wish = resolveAcquire(key, options, task, "acquire");
     // Only a try resolves to undefined.
     return locks.request(wish) as Promise<HeldLock>;
   }

@@ -5,7 +5,7 @@ import {
   type ConnectOptions,
   resolveConnectOptions,
 } from "./options/connect-options.js";
-import type { Owner } from "./options/owner.js";
+import type { Task } from "./options/task.js";
 import { SessionMachine } from "./session/session-machine.js";
 import { loadPlatform } from "./transport/load-platform.js";
 import type { Platform, TaskContext } from "./transport/platform.js";
@@ -57,10 +57,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 
 /** The same on a given platform, such as the simulator's. */
 export async function connectOn(platform: Platform, settings: ClientSettings): Promise<Client> {
-  let context: TaskContext<Owner> | undefined;
-  if (settings.ownerFromContext) {
+  let context: TaskContext<Task> | undefined;
+  if (settings.taskFromContext) {
     context = await platform.loadTaskContext?.();
-    if (context === undefined) throw new TypeError("ownerFromContext needs Node");
+    if (context === undefined) throw new TypeError("taskFromContext needs Node");
   }
   // After everything that was awaited: a signal that is aborted already fires no event.
   settings.signal?.throwIfAborted();
@@ -102,7 +102,7 @@ async function open(
  * Timers and sockets of a client serve all of its tasks, whichever task was running when they were
  * made. So their callbacks, such as listeners of signals, run in no task.
  */
-function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
+function outsideOfTasks(platform: Platform, context: TaskContext<Task>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
   const { sinceBootMs, tracing, warn, allowListeners } = platform;
   return {

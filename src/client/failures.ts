@@ -224,7 +224,7 @@ function cycleText(cycle: readonly CycleMember[], wayOut: string): string {
   if (cycle.length <= 1) {
     return (
       "its own task already holds it or waits for it, and would wait for itself; share it with " +
-      "reentrant, upgrade the shared lock, or ask as another owner"
+      "reentrant, upgrade the shared lock, or ask as another task"
     );
   }
   const names = cycle.map(taskText);
@@ -235,10 +235,10 @@ function cycleText(cycle: readonly CycleMember[], wayOut: string): string {
 }
 
 /** One task of a deadlock; the identity of its session is left out while that is everybody's. */
-export function taskText({ session, sessionName, identity, owner }: CycleMember): string {
+export function taskText({ session, sessionName, identity, task }: CycleMember): string {
   const name = sessionName === "" ? `session ${session}` : JSON.stringify(sessionName);
   const as = identity === "" || identity === ANONYMOUS ? "" : ` as ${identity}`;
-  return `${name}${as} task ${owner}`;
+  return `${name}${as} task ${task}`;
 }
 
 /**

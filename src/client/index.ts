@@ -32,7 +32,7 @@ export type {
   ExplainView,
   GrantView,
   GraphEdge,
-  GraphOwner,
+  GraphTask,
   HoldView,
   IdentityView,
   KeysView,
@@ -138,7 +138,7 @@ export {
   type SnapshotOptions,
   type VitalsOptions,
 } from "./options/operator-options.js";
-export type { Owner } from "./options/owner.js";
+export type { Task } from "./options/task.js";
 export type { TlsOptions } from "./options/tls-options.js";
 export type {
   ExplainOptions,

@@ -154,7 +154,7 @@ export function isStrong({ op }: { readonly op: number }): boolean {
   return STRONG_OPS.has(op);
 }
 
-/** How a lock is held: by one owner alone, or together with others in this mode. */
+/** How a lock is held: by one task alone, or together with others in this mode. */
 export type LockMode = "exclusive" | "shared";
 /** The modes of claims; the last one is for semaphores only. On the wire 0, 1, 2. */
 export const CLAIM_MODES = ["exclusive", "shared", "permits"] as const;
@@ -268,7 +268,7 @@ export const WAIT_FOREVER = -1;
 export interface AcquireCommand extends SequencedHead {
   readonly op: typeof OP.acquire;
   /** A task inside the session, numbered by the client. */
-  readonly owner: number;
+  readonly task: number;
   readonly items: readonly Item[];
   /** 0 means try. `WAIT_FOREVER` means until granted or cancelled, or until the session ends. */
   readonly waitMs: number;
@@ -378,7 +378,7 @@ export interface AdoptCommand extends SequencedHead {
   /** What names the bearer: 32 lower-case hex digits; 16 bytes on the wire. */
   readonly secret: string;
   /** The task that has it from now on. */
-  readonly owner: number;
+  readonly task: number;
 }
 
 export interface ChangeSettingCommand extends SequencedHead {

@@ -38,7 +38,7 @@ export interface ExplainQuery {
   readonly sequence: number;
 }
 
-/** Which owner waits for which, with a limited number of edges. */
+/** Which task waits for which, with a limited number of edges. */
 export interface WaitGraphQuery {
   readonly op: typeof OP.waitGraph;
   readonly id: number;

@@ -90,7 +90,7 @@ export interface Blocker {
 export interface CycleMember {
   readonly session: number;
   readonly sessionName: string;
-  readonly owner: number;
+  readonly task: number;
   /** The key in which it waits for the next one, and its mode there. */
   readonly key: string;
   readonly mode: ClaimMode;

@@ -43,7 +43,7 @@ export interface HoldView {
   readonly sessionName: string;
   /** The name of the identity of the holder. */
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
   /** The sequence of the command that brought it to its holder; with a session, it identifies it. */
   readonly sequence: number;
   readonly heldMs: number;
@@ -76,7 +76,7 @@ export interface WaiterView {
   readonly session: number;
   readonly sessionName: string;
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
   readonly sequence: number;
   /** Its number among all requests of the table: earlier requests have smaller numbers. */
   readonly arrival: number;
@@ -136,7 +136,7 @@ export interface ExplainedKey {
 
 /** Payload of `waitGraph`. */
 export interface WaitGraphView {
-  readonly owners: readonly GraphOwner[];
+  readonly tasks: readonly GraphTask[];
   readonly edges: readonly GraphEdge[];
   /** Whether there are more edges than were asked for. */
   readonly isTruncated: boolean;
@@ -151,7 +151,7 @@ export interface WaitGraphView {
 }
 /**
  * Waits that would be a deadlock if, in each session, the task that waits were the one that holds
- * what the session before it waits for. The table cannot know this for tasks without owners.
+ * what the session before it waits for. The table cannot know this for acquires that name no task.
  */
 export interface PossibleDeadlock {
   /** Since when all of them wait, in cluster milliseconds. */
@@ -167,19 +167,19 @@ export interface RefusedDeadlock {
   readonly cycle: readonly CycleMember[];
 }
 /** One task of the wait-for graph. */
-export interface GraphOwner {
+export interface GraphTask {
   /** The number by which edges refer to it. */
   readonly id: number;
   readonly session: number;
   readonly sessionName: string;
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
 }
 /** One task waits for another. */
 export interface GraphEdge {
-  /** The owner that waits. */
+  /** The task that waits. */
   readonly from: number;
-  /** The owner that it waits for. */
+  /** The task that it waits for. */
   readonly to: number;
   readonly key: string;
   readonly mode: ClaimMode;
@@ -258,7 +258,7 @@ export interface Tenure {
   readonly sessionName: string;
   /** The name of the identity that the holder had at the end. */
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
   /** The sequence of its acquire, adopt or hand-over. */
   readonly sequence: number;
   /** A bearer's has the name and the identity of the session that handed it over. */
@@ -316,7 +316,7 @@ export interface ChangeView {
   readonly sessionName: string;
   /** The name of the identity of the session; "" without a session. */
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
   /** 0 for a request. */
   readonly token: number;
   /**

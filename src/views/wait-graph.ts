@@ -1,5 +1,5 @@
 /** Who waits for whom, and the deadlocks that were refused. Pure. */
-import type { CycleMember, GraphEdge, GraphOwner } from "../protocol/index.js";
+import type { CycleMember, GraphEdge, GraphTask } from "../protocol/index.js";
 import type { Columns } from "./column.js";
 import type { Phrase } from "./phrase.js";
 import { taskPhrase } from "./who.js";
@@ -7,25 +7,25 @@ import { taskPhrase } from "./who.js";
 /** One task waits for another in a key. */
 export interface WaitRow extends Pick<GraphEdge, "key" | "mode" | "why"> {
   /** `undefined`: not known. */
-  readonly from: GraphOwner | undefined;
-  readonly to: GraphOwner | undefined;
+  readonly from: GraphTask | undefined;
+  readonly to: GraphTask | undefined;
 }
 
 export function waitRows(
-  owners: readonly GraphOwner[],
+  tasks: readonly GraphTask[],
   edges: readonly GraphEdge[],
 ): readonly WaitRow[] {
-  const byId = new Map(owners.map((owner) => [owner.id, owner]));
+  const byId = new Map(tasks.map((task) => [task.id, task]));
   return edges.map(({ from, to, key, mode, why }) => {
     return { from: byId.get(from), to: byId.get(to), key, mode, why };
   });
 }
 
 export const WAIT_COLUMNS = {
-  from: { id: "from", title: "Who waits", cell: ({ from }) => ownerPhrase(from) },
+  from: { id: "from", title: "Who waits", cell: ({ from }) => nodePhrase(from) },
   key: { id: "key", title: "Key", cell: ({ key }) => [{ key }] },
   mode: { id: "mode", title: "Mode", cell: ({ mode }) => mode },
-  to: { id: "to", title: "For whom", cell: ({ to }) => ownerPhrase(to) },
+  to: { id: "to", title: "For whom", cell: ({ to }) => nodePhrase(to) },
   why: {
     id: "why",
     title: "Which",
@@ -33,8 +33,8 @@ export const WAIT_COLUMNS = {
   },
 } satisfies Columns<WaitRow>;
 
-function ownerPhrase(owner: GraphOwner | undefined): Phrase {
-  return owner === undefined ? ["somebody"] : taskPhrase(owner);
+function nodePhrase(task: GraphTask | undefined): Phrase {
+  return task === undefined ? ["somebody"] : taskPhrase(task);
 }
 
 /**

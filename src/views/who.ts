@@ -38,9 +38,9 @@ function unnamedText({ session, identity, leaseOwner = "" }: Someone): string {
   return `session ${session}`;
 }
 
-/** "worker-3 (task 2)": acquires of a client with the same owner belong to one task. */
-export function taskPhrase(someone: Someone & { readonly owner: number }): Phrase {
-  return [...whoPhrase(someone), ` (task ${someone.owner})`];
+/** "worker-3 (task 2)": a client may make several acquires for one task. */
+export function taskPhrase(someone: Someone & { readonly task: number }): Phrase {
+  return [...whoPhrase(someone), ` (task ${someone.task})`];
 }
 
 export function isAnonymous({ identity }: Pick<Someone, "identity">): boolean {

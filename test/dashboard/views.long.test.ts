@@ -190,14 +190,14 @@ describe.skipIf(executable === undefined)("the page", () => {
 
   test("draws who waits for whom, and a deadlock that was refused", async () => {
     const [alice, bob] = [await client("alice"), await client("bob")];
-    const [taskA, taskB] = [alice.owner(), bob.owner()];
-    await alice.acquire("cycle/1", { owner: taskA });
-    await bob.acquire("cycle/2", { owner: taskB });
-    const waits = alice.acquire("cycle/2", { owner: taskA });
+    const [taskA, taskB] = [alice.task(), bob.task()];
+    await alice.acquire("cycle/1", { task: taskA });
+    await bob.acquire("cycle/2", { task: taskB });
+    const waits = alice.acquire("cycle/2", { task: taskA });
     waits.catch(() => undefined);
     const { page, complaints } = await open("#/graph");
     await rowOf(page, "cycle/2").getByText("holds it").waitFor(WAIT);
-    await expect(bob.acquire("cycle/1", { owner: taskB })).rejects.toMatchObject({
+    await expect(bob.acquire("cycle/1", { task: taskB })).rejects.toMatchObject({
       code: "DEADLOCK",
     });
     await page

@@ -29,7 +29,7 @@ test("one session with large keys and values does not end a node with a small he
   const ask = async (count: number): Promise<void> => {
     const batch = Array.from({ length: count }, (_, at) => {
       const key = `greedy/${asked + at}/`.padEnd(512, "k");
-      return greedy.acquire(key, { waitMs: 0, value: "v".repeat(1_024), owner: greedy.owner() });
+      return greedy.acquire(key, { waitMs: 0, value: "v".repeat(1_024), task: greedy.task() });
     });
     asked += count;
     await Promise.allSettled(batch);

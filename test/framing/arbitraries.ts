@@ -26,7 +26,7 @@ const blocker = fc.record({
   ...{ sessionName: anyName, key: anyKey, mode, token: number, identity, session: number, holder },
 });
 const cycleMember = fc.record({
-  ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode, identity },
+  ...{ session: number, sessionName: anyName, task: number, key: anyKey, mode, identity },
 });
 const heldItem = fc.record({ key: anyKey, mode, permits: number, slots: numbers(20) });
 

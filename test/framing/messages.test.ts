@@ -153,11 +153,11 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
         status: ERROR_NUMBERS.DEADLOCK,
         cycle: [
           {
-            ...{ session: 9, sessionName: "ci", owner: 1 },
+            ...{ session: 9, sessionName: "ci", task: 1 },
             ...{ key: "a", mode: "exclusive", identity: "b" },
           },
           {
-            ...{ session: 300, sessionName: "", owner: 0 },
+            ...{ session: 300, sessionName: "", task: 0 },
             ...{ key: "s", mode: "permits", identity: "" },
           },
         ],
@@ -379,7 +379,7 @@ describe("a frame of a node", () => {
        930902 91 94 01a161 ${extra}`,
     );
     const item = { key: "s", mode: "permits", permits: 2, slots: [0, 4] };
-    const member = { session: 9, sessionName: "ci", owner: 1, key: "a", mode: "exclusive" };
+    const member = { session: 9, sessionName: "ci", task: 1, key: "a", mode: "exclusive" };
     expect(decodeServerFrame(frame)).toMatchObject([
       { sequences: [{ state: 0 }, { items: [item], isRevoked: true }, { token: 7, reason: 8 }] },
       { result: { items: [item], value: "v", grantedAt: 9, endsAt: 0 } },

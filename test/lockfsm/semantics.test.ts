@@ -265,7 +265,7 @@ describe("asking the table", () => {
     d.take(exclusive("z"));
     b.acquire(exclusive("x"));
     c.acquire(exclusive("x"));
-    const { owners, edges, isTruncated } = log.table.waitGraph(100);
+    const { tasks: owners, edges, isTruncated } = log.table.waitGraph(100);
     const reached = (name: string): string[] => {
       const ids = owners.flatMap(({ id, sessionName }) => (sessionName === name ? [id] : []));
       for (const id of ids) {

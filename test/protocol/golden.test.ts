@@ -36,7 +36,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "acquire that waits forever",
     {
-      ...{ op: OP.acquire, ...head, owner: 1, waitMs: WAIT_FOREVER },
+      ...{ op: OP.acquire, ...head, task: 1, waitMs: WAIT_FOREVER },
       items: [{ key: "a/b", mode: "exclusive" }],
     },
     "98 04 05 03 920204 01 91 92 a3612f62 00 c0 80",
@@ -44,7 +44,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "acquire of two keys within a minute",
     {
-      ...{ op: OP.acquire, sequence: 5, mark: 5, acknowledged: [], owner: 0, waitMs: 60_000 },
+      ...{ op: OP.acquire, sequence: 5, mark: 5, acknowledged: [], task: 0, waitMs: 60_000 },
       items: [
         { key: "a", mode: "shared" },
         { key: "ключ", mode: "exclusive" },
@@ -55,7 +55,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "acquire with every option but steal",
     {
-      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
+      ...{ op: OP.acquire, ...head, task: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
       options: {
         ...{ priority: 60, maxHoldMs: 1_000, minHoldMs: 999 },
         ...{ lockDelayMs: 60_000, value: "é", steal: false, detect: false },
@@ -67,7 +67,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "acquire that steals",
     {
-      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
+      ...{ op: OP.acquire, ...head, task: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
       options: { ...ACQUIRE_DEFAULTS, steal: true },
     },
     "98 04 05 03 920204 01 91 92a16100 00 81 06c3",
@@ -75,7 +75,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   [
     "acquire of permits of two semaphores and a shared lock",
     {
-      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
+      ...{ op: OP.acquire, ...head, task: 1, waitMs: 0 },
       items: [
         { key: "s", mode: "permits", permits: 2, limit: 1_000_000 },
         { key: "t", mode: "permits", permits: 1_000, limit: undefined },
@@ -141,7 +141,7 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
   ],
   [
     "adopt",
-    { op: OP.adopt, ...head, key: "k", secret: nonce, owner: 2 },
+    { op: OP.adopt, ...head, key: "k", secret: nonce, task: 2 },
     `97 10 05 03 920204 a16b c410${nonce} 02`,
   ],
   [
@@ -380,7 +380,7 @@ test("every operation has its bytes here", () => {
 
 test("an acquire whose options are the defaults, every one, says none", () => {
   const items = [{ key: "a", mode: "exclusive" as const }];
-  const plain = { op: OP.acquire, ...head, owner: 1, waitMs: 0, items };
+  const plain = { op: OP.acquire, ...head, task: 1, waitMs: 0, items };
   const spelled = encodeRequest({ ...plain, options: { ...ACQUIRE_DEFAULTS } });
   expect(hex(spelled)).toBe(hex(encodeRequest(plain)));
   const decoded = decodeCommand(spelled);

@@ -32,7 +32,7 @@ const head = { sequence: 5, mark: 3, acknowledged: [] };
 const open = { op: OP.open, nonce, attempt: 7, ttlMs: 15_000, name: "n", metadata: "m" };
 const resume = { op: OP.resume, session: 1, nonce, attempt: 7 };
 const acquire = {
-  ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
+  ...{ op: OP.acquire, ...head, task: 1, waitMs: 0 },
   items: [{ key: "k", mode: "exclusive" as const }],
 };
 const withKey = (key: string) => ({ ...acquire, items: [{ key, mode: "shared" as const }] });
@@ -63,7 +63,7 @@ const setLimit = { op: OP.setLimit, ...head, key: "s", limit: 1 as number | unde
 const handOver = {
   ...{ op: OP.handOver, ...head, target: 1, to: nonce, isBearer: true, ttlMs: LEASE_TTL_MS_MAX },
 };
-const adopt = { op: OP.adopt, ...head, key: "k", secret: nonce, owner: 1 };
+const adopt = { op: OP.adopt, ...head, key: "k", secret: nonce, task: 1 };
 const setting = { op: OP.changeSetting, ...head, name: "waitersMax", value: 1 };
 const end = { op: OP.end, ...head, target: 1 };
 const downgrade = { op: OP.downgrade, ...head, target: 1, key: "k" as string | undefined };

@@ -89,7 +89,7 @@ describe("a request", () => {
 
   test("with each byte changed to each value never has a second encoding", () => {
     const items = [{ key: "kä", mode: "shared" as const }];
-    const owner = 2 ** 33;
+    const task = 2 ** 33;
     const head = { sequence: 300, mark: 200, acknowledged: [9] };
     const options = {
       ...ACQUIRE_DEFAULTS,
@@ -100,9 +100,9 @@ describe("a request", () => {
     };
     const force = { graceMs: 300, now: false, reason: "é" };
     const requests: ClientRequest[] = [
-      { op: OP.acquire, ...head, owner, items, waitMs: 9, options },
+      { op: OP.acquire, ...head, task, items, waitMs: 9, options },
       {
-        ...{ op: OP.acquire, ...head, owner, waitMs: WAIT_FOREVER },
+        ...{ op: OP.acquire, ...head, task, waitMs: WAIT_FOREVER },
         items: [
           { key: "s", mode: "permits", permits: 2, limit: 300 },
           { key: "t", mode: "permits", permits: 2, limit: undefined },
@@ -116,7 +116,7 @@ describe("a request", () => {
       { op: OP.endSession, ...head, session: 300, ...force },
       { op: OP.setLimit, ...head, key: "s", limit: 300 },
       { op: OP.handOver, ...head, target: 9, to: "a0".repeat(16), isBearer: true, ttlMs: 2_000 },
-      { op: OP.adopt, ...head, key: "k", secret: "a0".repeat(16), owner },
+      { op: OP.adopt, ...head, key: "k", secret: "a0".repeat(16), task },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: 300 },
       { op: OP.explain, id: 300, key: "k", session: 9, sequence: 300 },
       { op: OP.watch, id: 300, key: "k", isPrefix: true, after: { index: 300, number: 2 } },
@@ -202,7 +202,7 @@ describe("the largest requests", () => {
     ...{ priority: PRIORITY_MAX, maxHoldMs: WAIT_MS_MAX, minHoldMs: WAIT_MS_MAX },
     ...{ lockDelayMs: LOCK_DELAY_MS_MAX, value: "v".repeat(VALUE_BYTES_MAX), detect: false },
   };
-  const acquire = { op: OP.acquire, ...head, owner: most, waitMs: WAIT_MS_MAX };
+  const acquire = { op: OP.acquire, ...head, task: most, waitMs: WAIT_MS_MAX };
   const secret = "f".repeat(2 * SECRET_BYTES);
   const force = { graceMs: GRACE_MS_MAX, now: true, reason: "r".repeat(REASON_BYTES_MAX) };
   const [key = ""] = keys;
@@ -239,7 +239,7 @@ describe("the largest requests", () => {
     { op: OP.update, ...head, target, value: options.value },
     { op: OP.revoke, ...head, key, token: 0, ...force },
     { op: OP.handOver, ...head, target, to: secret, isBearer: false, ttlMs: LEASE_TTL_MS_MAX },
-    { op: OP.adopt, ...head, key, secret, owner: most },
+    { op: OP.adopt, ...head, key, secret, task: most },
     {
       ...{ op: OP.open, nonce: secret, attempt: ATTEMPT_MAX, ttlMs: TTL_MS_MAX },
       ...{ name: "n".repeat(SESSION_NAME_BYTES_MAX), metadata: "m".repeat(METADATA_BYTES_MAX) },

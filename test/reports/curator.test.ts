@@ -30,7 +30,7 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
       },
       {
         ...{ session: id + 1, epoch: 1 },
-        command: { ...acquire, owner: 1, items: exclusive("k"), waitMs: 0 },
+        command: { ...acquire, task: 1, items: exclusive("k"), waitMs: 0 },
       },
     );
     const renewed = new Client(log, log.attached.at(-1)?.session ?? 0, nonce);

@@ -96,7 +96,7 @@ class Log {
     this.#sequence += 1;
     const sequence = this.#sequence;
     const items = [{ key, mode: "exclusive" }] as const;
-    const wish = { op: OP.acquire, owner: 0, items, waitMs: 9_000, options: undefined } as const;
+    const wish = { op: OP.acquire, task: 0, items, waitMs: 9_000, options: undefined } as const;
     this.#entry(session, 1, { ...wish, sequence, ...HEAD });
     this.#reply(session, 1, sequence, result);
     return sequence;

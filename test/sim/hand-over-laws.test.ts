@@ -41,7 +41,7 @@ function move(to: string, result = MOVED): void {
 }
 
 function adopt(by: string, secret: string, result = ADOPTED): void {
-  execute(by, { op: OP.adopt, key: "k", secret, owner: 1, ...HEAD }, result);
+  execute(by, { op: OP.adopt, key: "k", secret, task: 1, ...HEAD }, result);
 }
 
 describe("nothing is said against", () => {

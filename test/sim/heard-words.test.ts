@@ -92,7 +92,7 @@ describe("acknowledged is read", () => {
     acknowledged: number[] = [],
   ): SequencedCommand => {
     const items = [{ key: "a", mode: "exclusive" as const }];
-    return { op: OP.acquire, sequence, mark, acknowledged, owner: 1, items, waitMs: 100 };
+    return { op: OP.acquire, sequence, mark, acknowledged, task: 1, items, waitMs: 100 };
   };
   const end = (sequence: number, target: number, mark: number): SequencedCommand => {
     return { op: OP.end, sequence, mark, acknowledged: [], target };

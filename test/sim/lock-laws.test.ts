@@ -147,7 +147,7 @@ class Words {
   }
 
   adopt(session: number, result: Result, secret = "a"): number {
-    return this.ask(session, { op: OP.adopt, key: "k", secret, owner: 1 }, result);
+    return this.ask(session, { op: OP.adopt, key: "k", secret, task: 1 }, result);
   }
 
   extend(session: number, owner: string, result: Result): void {
@@ -197,9 +197,9 @@ type Wish = Readonly<Record<string, unknown>> & { readonly op: number };
 const commandOf = (sequence: number, wish: Wish): SequencedCommand => {
   return { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
 };
-const acquireOf = (owner: number, items: readonly Item[], options: Partial<AcquireTerms>): Wish => {
+const acquireOf = (task: number, items: readonly Item[], options: Partial<AcquireTerms>): Wish => {
   const how = { waitMs: -1, options: { ...ACQUIRE_DEFAULTS, ...options } };
-  return { op: OP.acquire, owner, items, ...how };
+  return { op: OP.acquire, task, items, ...how };
 };
 /** A take by the owner with that digit. */
 const takeOf = (owner: string, request: string, item: Item): Wish => {
@@ -548,7 +548,7 @@ describe("the laws are broken by", () => {
 
   test("a cycle in which the one that is refused has no part", () => {
     words.acquire(1, [exclusive("k")], granted(10));
-    const who = { session: 2, sessionName: "", owner: 2, identity: "anonymous" };
+    const who = { session: 2, sessionName: "", task: 2, identity: "anonymous" };
     const cycle = [{ ...who, key: "k", mode: "exclusive" as const }];
     words.acquire(3, [exclusive("k")], { status: ERROR_NUMBERS.DEADLOCK, cycle });
     expect(words.laws.complaint).toContain("not a member of the cycle");
@@ -667,7 +667,7 @@ describe("the laws are broken by", () => {
     test("by the secret of what an owner has", () => {
       words.acquire(1, [exclusive("k2")], granted(12));
       words.handOver(1, 3, leased(13, 1_001), "b");
-      words.ask(2, { op: OP.adopt, key: "k2", secret: "b".repeat(32), owner: 1 }, adopted(14));
+      words.ask(2, { op: OP.adopt, key: "k2", secret: "b".repeat(32), task: 1 }, adopted(14));
       expect(words.laws.complaint).toContain("has nothing in it");
     });
 

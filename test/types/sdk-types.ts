@@ -19,9 +19,9 @@ import {
   type LockManager,
   type LockMode,
   type LossReason,
-  type Owner,
   type ReleaseResult,
   type RequestedLock,
+  type Task,
 } from "../../src/index.js";
 
 /** Fails to compile unless both are the same type. */
@@ -40,7 +40,7 @@ declare const lock: Lock;
 export async function connecting(): Promise<void> {
   expectType<Client>()(await connect());
   await connect({ endpoints: ["ws://localhost:7411"], ttlMs: 15_000, name: "a", metadata: "b" });
-  await connect({ ownerFromContext: true, captureStacks: true, releaseOnExit: true });
+  await connect({ taskFromContext: true, captureStacks: true, releaseOnExit: true });
   // @ts-expect-error: one endpoint is a list of one
   await connect({ endpoints: "ws://localhost:7411" });
   // @ts-expect-error: units are part of the name
@@ -51,10 +51,10 @@ export async function connecting(): Promise<void> {
   expectType<number>()(closed.session);
 }
 
-export async function acquiring(signal: AbortSignal, owner: Owner): Promise<void> {
+export async function acquiring(signal: AbortSignal, task: Task): Promise<void> {
   expectType<Lock>()(await client.acquire("k"));
   expectType<Lock | undefined>()(await client.tryAcquire("k"));
-  await client.acquire("k", { mode: "shared", waitMs: 5_000, signal, priority: 3, owner });
+  await client.acquire("k", { mode: "shared", waitMs: 5_000, signal, priority: 3, task });
   await client.acquire("k", { waitMs: Number.POSITIVE_INFINITY, detect: false });
   // @ts-expect-error: there is no such mode
   await client.acquire("k", { mode: "read" });
@@ -62,10 +62,10 @@ export async function acquiring(signal: AbortSignal, owner: Owner): Promise<void
   await client.tryAcquire("k", { waitMs: 5 });
   // @ts-expect-error: a controller is not a signal
   await client.acquire("k", { signal: new AbortController() });
-  // @ts-expect-error: inside a lock the owner is the lock's
-  await lock.acquire("k", { owner });
-  // @ts-expect-error: an owner is made by the client
-  await client.acquire("k", { owner: { id: 1 } });
+  // @ts-expect-error: inside a lock the task is the lock's
+  await lock.acquire("k", { task });
+  // @ts-expect-error: a task is made by the client
+  await client.acquire("k", { task: { id: 1 } });
   await client.acquireAll([{ key: "a" }, { key: "b", mode: "shared" }, { key: "c", permits: 2 }]);
   // @ts-expect-error: permits have no mode
   await client.acquireAll([{ key: "c", permits: 2, mode: "shared" }]);
@@ -84,7 +84,7 @@ export async function holding(): Promise<void> {
   expectType<HandedOver | undefined>()(await lock.handOver(options));
   expectType<Adopted>()(await client.adopt(handed, { rest: true }));
   // @ts-expect-error: an owner who goes on with it is named by a text of its own
-  await lock.handOver({ owner: client.owner() });
+  await lock.handOver({ owner: client.task() });
   const result = await lock.release();
   // @ts-expect-error: there is a reason only of what was not released
   void result.reason;

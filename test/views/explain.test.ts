@@ -112,8 +112,8 @@ it("says that a wait may be a deadlock, and of whom", () => {
   const who = { session: 6, sessionName: "billing", identity: "anonymous" };
   const member = { ...who, mode: "exclusive" as const };
   const possibleDeadlock = [
-    { ...member, owner: 1, key: "a" },
-    { ...member, owner: 2, key: "b" },
+    { ...member, task: 1, key: "a" },
+    { ...member, task: 2, key: "b" },
   ] as const;
   const phrases = explainPhrases({ request: null, keys: [], possibleDeadlock });
   expect(phrases.map(phraseText)).toEqual([

@@ -9,7 +9,7 @@ const TENURE = {
   session: 1,
   sessionName: "w1",
   identity: "anonymous",
-  owner: 1,
+  task: 1,
   sequence: 1,
   holder: "session",
   grantedWallMs: 0,

@@ -34,14 +34,14 @@ const EXAMPLES: Examples = [
 ];
 
 const NOTES = `
-A task is what an acquire belongs to: acquires of a client with the same owner
-belong to one task. Below stand the deadlocks that the answering node has seen
+A task is what an acquire belongs to: each acquire is a task of its own, unless
+the client names one. Below stand the deadlocks that the answering node has seen
 refused since it was started, at most 16, newest first.
 
 A possible deadlock is a cycle of clients: each waits for a lock or permits that
 the next one holds, and it cannot be said whether one task of that client does
-both, because the tasks name no owner. It is never refused. If it does not end,
-ask with owners (client.owner, lock.acquire): then it is refused.`;
+both, because the acquires name no task. It is never refused. If it does not
+end, ask with tasks (client.task, lock.acquire): then it is refused.`;
 
 export function defineGraph(command: Command): void {
   command
@@ -65,10 +65,10 @@ async function dotOf(view: WaitGraphView): Promise<string> {
   return dotText(toDot(view));
 }
 
-function printTable({ owners, edges, isTruncated, possible, refused }: WaitGraphView): void {
+function printTable({ tasks, edges, isTruncated, possible, refused }: WaitGraphView): void {
   if (edges.length === 0) note("no request is waiting");
   else {
-    const lines = viewLines(Object.values(WAIT_COLUMNS), waitRows(owners, edges));
+    const lines = viewLines(Object.values(WAIT_COLUMNS), waitRows(tasks, edges));
     for (const line of lines) print(line);
   }
   if (isTruncated) note("there are more");

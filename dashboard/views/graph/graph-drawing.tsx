@@ -6,7 +6,7 @@
 import { useId } from "preact/hooks";
 import { keyText } from "../../../src/text/index.js";
 import { phraseText, whoPhrase } from "../../../src/views/index.js";
-import type { DrawnEdge, GraphLayout, PlacedOwner } from "./graph-layout.js";
+import type { DrawnEdge, GraphLayout, PlacedTask } from "./graph-layout.js";
 
 const BOX_WIDTH = 170;
 const BOX_HEIGHT = 44;
@@ -50,23 +50,23 @@ export function GraphDrawing({ layout, title = "Who waits for whom" }: GraphDraw
           </marker>
         </defs>
         {layout.edges.map((edge) => (
-          <Arrow key={`${edge.from.owner.id} ${edge.to.owner.id}`} edge={edge} marker={id} />
+          <Arrow key={`${edge.from.task.id} ${edge.to.task.id}`} edge={edge} marker={id} />
         ))}
-        {layout.owners.map((placed) => (
-          <Box key={placed.owner.id} placed={placed} />
+        {layout.tasks.map((placed) => (
+          <Box key={placed.task.id} placed={placed} />
         ))}
       </svg>
     </section>
   );
 }
 
-function placeOf({ column, row }: PlacedOwner): { readonly x: number; readonly y: number } {
+function placeOf({ column, row }: PlacedTask): { readonly x: number; readonly y: number } {
   return { x: MARGIN + column * COLUMN_WIDTH, y: MARGIN + row * ROW_HEIGHT };
 }
 
-function Box({ placed }: { readonly placed: PlacedOwner }) {
+function Box({ placed }: { readonly placed: PlacedTask }) {
   const { x, y } = placeOf(placed);
-  const name = phraseText(whoPhrase(placed.owner));
+  const name = phraseText(whoPhrase(placed.task));
   return (
     <g class="task">
       <title>{name}</title>
@@ -75,7 +75,7 @@ function Box({ placed }: { readonly placed: PlacedOwner }) {
         {shortened(name, NAME_MAX)}
       </text>
       <text class="quiet" x={x + 8} y={y + 35}>
-        {`session ${placed.owner.session}, task ${placed.owner.owner}`}
+        {`session ${placed.task.session}, task ${placed.task.task}`}
       </text>
     </g>
   );

@@ -3,15 +3,15 @@
  * that waits in one layer to what it waits for in a layer further right. The same graph always gives
  * the same drawing, and a cycle, which is possible while detection is off, is drawn too. Pure.
  */
-import type { GraphEdge, GraphOwner } from "../../../src/index.js";
+import type { GraphEdge, GraphTask } from "../../../src/index.js";
 
 /** More tasks cannot be read in a drawing; the table has all. */
-const DRAWN_OWNERS_MAX = 60;
+const DRAWN_TASKS_MAX = 60;
 /** Passes that put tasks next to what they wait for. */
 const SWEEPS = 4;
 
-export interface PlacedOwner {
-  readonly owner: GraphOwner;
+export interface PlacedTask {
+  readonly task: GraphTask;
   /** From the left, from 0. Tasks that wait for nothing are rightmost. */
   readonly column: number;
   /** From the top, from 0. */
@@ -19,14 +19,14 @@ export interface PlacedOwner {
 }
 
 export interface DrawnEdge {
-  readonly from: PlacedOwner;
-  readonly to: PlacedOwner;
+  readonly from: PlacedTask;
+  readonly to: PlacedTask;
   /** All between the same two tasks. */
   readonly edges: readonly GraphEdge[];
 }
 
 export interface GraphLayout {
-  readonly owners: readonly PlacedOwner[];
+  readonly tasks: readonly PlacedTask[];
   readonly edges: readonly DrawnEdge[];
   readonly columns: number;
   readonly rows: number;
@@ -35,49 +35,49 @@ export interface GraphLayout {
 }
 
 export function graphLayout(
-  all: readonly GraphOwner[],
+  all: readonly GraphTask[],
   allEdges: readonly GraphEdge[],
 ): GraphLayout {
-  const owners = mostInvolved(all, allEdges);
-  const ids = new Set(owners.map(({ id }) => id));
+  const tasks = mostInvolved(all, allEdges);
+  const ids = new Set(tasks.map(({ id }) => id));
   const inside = allEdges.filter(({ from, to }) => ids.has(from) && ids.has(to));
   const edges = withoutDetours(inside);
-  const targets = new Map<number, number[]>(owners.map(({ id }) => [id, []]));
+  const targets = new Map<number, number[]>(tasks.map(({ id }) => [id, []]));
   for (const { from, to } of edges) {
     const known = targets.get(from);
     if (known !== undefined && !known.includes(to)) known.push(to);
   }
-  const depths = depthsOf(owners, targets);
+  const depths = depthsOf(tasks, targets);
   const deepest = Math.max(0, ...depths.values());
-  const layers = layersOf(owners, depths, deepest);
+  const layers = layersOf(tasks, depths, deepest);
   order(layers, targets);
-  const placed = new Map<number, PlacedOwner>();
+  const placed = new Map<number, PlacedTask>();
   for (const [column, layer] of layers.entries()) {
-    for (const [row, owner] of layer.entries()) placed.set(owner.id, { owner, column, row });
+    for (const [row, task] of layer.entries()) placed.set(task.id, { task, column, row });
   }
   return {
-    owners: [...placed.values()],
+    tasks: [...placed.values()],
     edges: drawnEdges(edges, placed),
     columns: layers.length,
     rows: Math.max(0, ...layers.map((layer) => layer.length)),
-    hidden: all.length - owners.length,
+    hidden: all.length - tasks.length,
   };
 }
 
 /** Those with the most arrows; ties by number. In the order of the numbers. */
 function mostInvolved(
-  owners: readonly GraphOwner[],
+  tasks: readonly GraphTask[],
   edges: readonly GraphEdge[],
-): readonly GraphOwner[] {
-  const inOrder = [...owners].sort((left, right) => left.id - right.id);
-  if (inOrder.length <= DRAWN_OWNERS_MAX) return inOrder;
+): readonly GraphTask[] {
+  const inOrder = [...tasks].sort((left, right) => left.id - right.id);
+  if (inOrder.length <= DRAWN_TASKS_MAX) return inOrder;
   const counts = new Map<number, number>();
   for (const { from, to } of edges) {
     counts.set(from, (counts.get(from) ?? 0) + 1);
     counts.set(to, (counts.get(to) ?? 0) + 1);
   }
   inOrder.sort((left, right) => (counts.get(right.id) ?? 0) - (counts.get(left.id) ?? 0));
-  return inOrder.slice(0, DRAWN_OWNERS_MAX).sort((left, right) => left.id - right.id);
+  return inOrder.slice(0, DRAWN_TASKS_MAX).sort((left, right) => left.id - right.id);
 }
 
 /**
@@ -105,7 +105,7 @@ function withoutDetours(edges: readonly GraphEdge[]): readonly GraphEdge[] {
 
 /** How many arrows lead on from each task at most, without those that close a cycle. */
 function depthsOf(
-  owners: readonly GraphOwner[],
+  tasks: readonly GraphTask[],
   targets: ReadonlyMap<number, readonly number[]>,
 ): ReadonlyMap<number, number> {
   const depths = new Map<number, number>();
@@ -122,25 +122,25 @@ function depthsOf(
     depths.set(id, depth);
     return depth;
   };
-  for (const { id } of owners) depthOf(id);
+  for (const { id } of tasks) depthOf(id);
   return depths;
 }
 
 function layersOf(
-  owners: readonly GraphOwner[],
+  tasks: readonly GraphTask[],
   depths: ReadonlyMap<number, number>,
   deepest: number,
-): GraphOwner[][] {
-  const layers: GraphOwner[][] = Array.from(
-    { length: owners.length === 0 ? 0 : deepest + 1 },
+): GraphTask[][] {
+  const layers: GraphTask[][] = Array.from(
+    { length: tasks.length === 0 ? 0 : deepest + 1 },
     () => [],
   );
-  for (const owner of owners) layers[deepest - (depths.get(owner.id) ?? 0)]?.push(owner);
+  for (const task of tasks) layers[deepest - (depths.get(task.id) ?? 0)]?.push(task);
   return layers;
 }
 
 /** Orders each layer by the mean place of the neighbours, from right to left and back. */
-function order(layers: GraphOwner[][], targets: ReadonlyMap<number, readonly number[]>): void {
+function order(layers: GraphTask[][], targets: ReadonlyMap<number, readonly number[]>): void {
   const sources = new Map<number, number[]>();
   for (const [from, all] of targets) {
     for (const to of all) sources.set(to, [...(sources.get(to) ?? []), from]);
@@ -162,7 +162,7 @@ function order(layers: GraphOwner[][], targets: ReadonlyMap<number, readonly num
   }
 }
 
-function placesOf(layers: readonly (readonly GraphOwner[])[]): Map<number, number> {
+function placesOf(layers: readonly (readonly GraphTask[])[]): Map<number, number> {
   return new Map(layers.flatMap((layer) => layer.map(({ id }, row) => [id, row] as const)));
 }
 
@@ -173,9 +173,9 @@ function meanOf(ids: readonly number[], places: ReadonlyMap<number, number>, own
 
 function drawnEdges(
   edges: readonly GraphEdge[],
-  placed: ReadonlyMap<number, PlacedOwner>,
+  placed: ReadonlyMap<number, PlacedTask>,
 ): readonly DrawnEdge[] {
-  const byPair = new Map<string, { from: PlacedOwner; to: PlacedOwner; edges: GraphEdge[] }>();
+  const byPair = new Map<string, { from: PlacedTask; to: PlacedTask; edges: GraphEdge[] }>();
   for (const edge of edges) {
     const name = `${edge.from} ${edge.to}`;
     const [from, to] = [placed.get(edge.from), placed.get(edge.to)];

@@ -37,18 +37,18 @@ export function GraphView() {
 }
 
 function Graph({ graph }: { readonly graph: WaitGraphView }) {
-  const { owners, edges, isTruncated, refused } = graph;
-  const layout = graphLayout(owners, edges);
+  const { tasks, edges, isTruncated, refused } = graph;
+  const layout = graphLayout(tasks, edges);
   return (
     <>
       <p>{summary(graph, layout.hidden)}</p>
-      {layout.owners.length > 0 && <GraphDrawing layout={layout} />}
+      {layout.tasks.length > 0 && <GraphDrawing layout={layout} />}
       <DataTable
         caption={
           isTruncated ? `The first ${EDGES_MAX} waits; there are more` : "Who waits for whom"
         }
         columns={COLUMNS}
-        rows={waitRows(owners, edges)}
+        rows={waitRows(tasks, edges)}
         rowKey={({ from, to, key, why }) => JSON.stringify([from?.id, to?.id, key, why])}
         empty="Nobody waits."
       />
@@ -62,12 +62,12 @@ function Graph({ graph }: { readonly graph: WaitGraphView }) {
   );
 }
 
-function summary({ owners, edges }: WaitGraphView, hidden: number): string {
+function summary({ tasks, edges }: WaitGraphView, hidden: number): string {
   if (edges.length === 0) return "Nobody waits for anybody.";
   const waiting = new Set(edges.map(({ from }) => from)).size;
-  const tasks = `${countText(waiting, "task")} ${waiting === 1 ? "waits" : "wait"}`;
-  const rest = hidden === 0 ? "" : ` The drawing leaves out ${hidden} of ${owners.length} tasks.`;
-  return `${tasks}. An arrow leads from a task to the one that it waits for.${rest}`;
+  const who = `${countText(waiting, "task")} ${waiting === 1 ? "waits" : "wait"}`;
+  const rest = hidden === 0 ? "" : ` The drawing leaves out ${hidden} of ${tasks.length} tasks.`;
+  return `${who}. An arrow leads from a task to the one that it waits for.${rest}`;
 }
 
 const { from, key: keyColumn, mode, to, why } = WAIT_COLUMNS;
@@ -124,9 +124,9 @@ function Refused({ refused }: { readonly refused: readonly RefusedDeadlock[] }) 
 
 /** The newest one: drawn like the graph above. */
 function CycleDrawing({ cycle }: RefusedDeadlock) {
-  const owners = cycle.map((member, id) => ({ ...member, id }));
+  const tasks = cycle.map((member, id) => ({ ...member, id }));
   const edges = cycle.map(({ key, mode }, from): GraphEdge => {
     return { from, to: (from + 1) % cycle.length, key, mode, why: "holds" };
   });
-  return <GraphDrawing layout={graphLayout(owners, edges)} title="The newest refused deadlock" />;
+  return <GraphDrawing layout={graphLayout(tasks, edges)} title="The newest refused deadlock" />;
 }

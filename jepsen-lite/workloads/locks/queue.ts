@@ -3,7 +3,7 @@
  * in which the requests arrived. `inspect` is called during the wait to find and note when a
  * request has its place.
  */
-import type { Owner } from "../../sdk.js";
+import type { Task as LockTask } from "../../sdk.js";
 import { acquire, hold, release } from "../lock-operations.js";
 import type { Task, Workload } from "../workload.js";
 
@@ -27,16 +27,16 @@ export const queue: Workload = {
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys.slice(0, KEYS_MAX));
-    const owner = client.owner();
+    const asker = client.task();
     const { waitsMs, holdMs } = task.index === 0 ? PATIENT : HASTY;
     const waitMs = random.pick<number>(waitsMs);
     const place = new AbortController();
     const wait = async () => {
-      const granted = client.acquire(key, { waitMs, owner });
-      void notePlace(task, key, owner, AbortSignal.any([task.signal, place.signal]));
+      const granted = client.acquire(key, { waitMs, task: asker });
+      void notePlace(task, key, asker, AbortSignal.any([task.signal, place.signal]));
       return granted.finally(() => place.abort());
     };
-    const lock = await acquire(task, key, { waitMs }, wait, owner.id);
+    const lock = await acquire(task, key, { waitMs }, wait, asker.id);
     if (lock === undefined) return;
     await hold(task, lock, random.integer(holdMs[0], holdMs[1]));
     await release(task, lock, key);
@@ -47,14 +47,14 @@ export const queue: Workload = {
 async function notePlace(
   task: Task,
   key: string,
-  owner: Owner,
+  asker: LockTask,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     const { waiters } = await task.client.inspect(key, { signal });
     const { session } = task.client;
-    const isQueued = waiters.some((each) => each.session === session && each.owner === owner.id);
-    if (isQueued && !signal.aborted) task.note({ f: "queued", key, owner: owner.id });
+    const isQueued = waiters.some((each) => each.session === session && each.task === asker.id);
+    if (isQueued && !signal.aborted) task.note({ f: "queued", key, owner: asker.id });
   } catch {
     // Granted meanwhile, or no answer: then nothing is known about its place.
   }

@@ -1,22 +1,22 @@
-/** One owner that takes the same lock again inside itself, and releases it as often. */
+/** One task that takes the same lock again inside itself, and releases it as often. */
 import { acquire, hold, release } from "../lock-operations.js";
 import type { Workload } from "../workload.js";
 
 export const reentrant: Workload = {
   name: "reentrant",
-  about: "the same owner takes a lock two or three times",
+  about: "the same task takes a lock two or three times",
   model: "lock",
   compares: ["exactly-once"],
   tasksMax: 2,
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys);
-    const owner = client.owner();
+    const holder = client.task();
     const wish = { waitMs: random.pick([0, 500, 2_000]), reentrant: true };
-    const again = () => client.acquire(key, { ...wish, owner });
+    const again = () => client.acquire(key, { ...wish, task: holder });
     const locks = [];
     for (let depth = random.integer(1, 3); depth > 0; depth -= 1) {
-      const lock = await acquire(task, key, wish, again, owner.id);
+      const lock = await acquire(task, key, wish, again, holder.id);
       if (lock === undefined) break;
       locks.push(lock);
       await hold(task, lock, random.integer(0, 10));

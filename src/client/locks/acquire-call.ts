@@ -34,7 +34,7 @@ import {
   sessionExpired,
 } from "../failures.js";
 import type { AcquireWish, AdoptWish, HeldItem } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { HeldLock, MakeLock } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold, Join } from "./hold.js";
 
@@ -82,9 +82,9 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   readonly startedMs: number;
   /** A join without a handle: it asks for one. */
   readonly handle = undefined;
-  /** The hold of its owner that it will share. */
+  /** The hold of its task that it will share. */
   joined: Hold | undefined = undefined;
-  /** It waits for an earlier acquire of its owner. */
+  /** It waits for an earlier acquire of its task. */
   isPostponed = false;
   readonly #host: AcquireHost;
   readonly #waiter: Waiter<HeldLock | undefined>;
@@ -104,8 +104,8 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     this.#waiter = new Waiter(host.claims.waiters, this, deadlineMs, wish.signal, caller);
   }
 
-  get owner(): Owner {
-    return this.wish.owner;
+  get task(): Task {
+    return this.wish.task;
   }
 
   /** Its caller has its result. */
@@ -131,7 +131,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   }
 
   command(head: CommandHead, nowMs: number): SequencedCommand {
-    const { items, owner, options } = this.wish;
+    const { items, task, options } = this.wish;
     const { sequence, mark, acknowledged } = head;
     const waitMs = remainingWaitMs(this.wish.waitMs, this.startedMs, nowMs);
     // Written out, as in a release: these are the most frequent messages.
@@ -140,7 +140,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
       sequence,
       mark,
       acknowledged,
-      owner: owner.id,
+      task: task.id,
       items,
       waitMs,
       options,
@@ -198,7 +198,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
 
   leave(reason: unknown): void {
     if (this.isSettled) return;
-    // Before other calls of its owner run: nothing may pass the command that ends it.
+    // Before other calls of its task run: nothing may pass the command that ends it.
     if (this.joined === undefined) this.#host.claims.onLeft(this);
     else this.joined.leave(this);
     this.fail(reason);
@@ -219,7 +219,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     this.#host.onAcquired(this);
   }
 
-  // When it shares a hold of its owner; then it is never sent.
+  // When it shares a hold of its task; then it is never sent.
 
   get asks(): readonly Item[] {
     return this.wish.items;
@@ -253,7 +253,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
 export class AdoptCall extends Call implements GrantTaker, Awaited {
   readonly isStrong = true;
   readonly askedAt = undefined;
-  readonly owner: Owner;
+  readonly task: Task;
   readonly #host: AcquireHost;
   readonly #wish: AdoptWish;
   readonly #waiter: Waiter<HeldLock>;
@@ -261,7 +261,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
   constructor(host: AcquireHost, wish: AdoptWish, deadlineMs: number, caller: Deferred<HeldLock>) {
     super();
     this.#host = host;
-    this.owner = wish.owner;
+    this.task = wish.task;
     this.#wish = wish;
     this.#waiter = new Waiter(host.claims.waiters, this, deadlineMs, wish.signal, caller);
   }
@@ -277,7 +277,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
 
   command(head: CommandHead): SequencedCommand {
     const { key, secret } = this.#wish;
-    return { op: OP.adopt, ...head, key, secret, owner: this.owner.id };
+    return { op: OP.adopt, ...head, key, secret, task: this.task.id };
   }
 
   onResult(result: Result): void {

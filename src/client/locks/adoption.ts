@@ -5,7 +5,7 @@
 import { HoldfastError } from "../../errors/index.js";
 import type { LossReason } from "../failures.js";
 import type { AdoptOptions, HandedOver, HandedOverHold } from "../options/hand-over-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { Lock } from "./lock.js";
 import type { Locks } from "./locks.js";
 
@@ -27,14 +27,14 @@ export async function adoptAll(
   { holds }: HandedOver,
   options: AdoptOptions,
 ): Promise<Adopted> {
-  const { owner, rest = false, signal } = options;
+  const { task, rest = false, signal } = options;
   const found: Found = { locks: [], gone: [], refused: [] };
-  const owners = new Map<number, Owner>();
+  const tasks = new Map<number, Task>();
   const adopt = (hold: HandedOverHold): Promise<Lock> => {
-    const known = owners.get(hold.task) ?? locks.resolveOwner(owner);
-    owners.set(hold.task, known);
+    const known = tasks.get(hold.task) ?? locks.resolveTask(task);
+    tasks.set(hold.task, known);
     const [key] = hold.keys as readonly [string];
-    return locks.adopt({ key, secret: hold.secret, owner: known, signal });
+    return locks.adopt({ key, secret: hold.secret, task: known, signal });
   };
   const others = rest ? holds : await adoptFirst(holds, adopt, found);
   const outcomes = await Promise.allSettled(others.map(adopt));

@@ -50,8 +50,8 @@ export class CallSites {
       if (member.session !== session) return member;
       const wanted = cycle[(at + cycle.length - 1) % cycle.length]?.key ?? member.key;
       // The refused task comes first.
-      const waitsAt = at === 0 ? refusedAt : this.#waiting(member.owner, member.key);
-      const blocksAt = this.#holding(member.owner, wanted) ?? this.#waiting(member.owner, wanted);
+      const waitsAt = at === 0 ? refusedAt : this.#waiting(member.task, member.key);
+      const blocksAt = this.#holding(member.task, wanted) ?? this.#waiting(member.task, wanted);
       return {
         ...member,
         ...(waitsAt !== undefined && { waitsAt }),
@@ -61,18 +61,18 @@ export class CallSites {
     return { ...result, cycle: traced };
   }
 
-  #holding(owner: number, key: string): string | undefined {
+  #holding(task: number, key: string): string | undefined {
     for (const hold of this.#holds.all()) {
-      if (hold.owner.id === owner && hasKey(hold.items, key)) return hold.askedAt;
+      if (hold.task.id === task && hasKey(hold.items, key)) return hold.askedAt;
     }
     return undefined;
   }
 
-  #waiting(owner: number, key: string): string | undefined {
+  #waiting(task: number, key: string): string | undefined {
     for (const call of this.#waits.values()) {
       if (call instanceof AcquireCall) {
-        if (call.owner.id === owner && hasKey(call.wish.items, key)) return call.askedAt;
-      } else if (call instanceof UpgradeCall && call.hold.owner.id === owner && call.key === key) {
+        if (call.task.id === task && hasKey(call.wish.items, key)) return call.askedAt;
+      } else if (call instanceof UpgradeCall && call.hold.task.id === task && call.key === key) {
         return call.hold.joinsOf(key)[0]?.askedAt;
       }
     }

@@ -5,7 +5,7 @@
  */
 import { type Item, WAIT_FOREVER } from "../../protocol/index.js";
 import type { HeldItem } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { AcquireTrace, Tracing, UsingTrace } from "../transport/tracing.js";
 
 /** What the contexts say of the client. */
@@ -20,14 +20,14 @@ interface TracedLock {
   readonly items: readonly HeldItem[];
   readonly keys: readonly string[];
   readonly token: number;
-  readonly owner: Owner;
+  readonly task: Task;
 }
 
 /** What is asked for. */
 interface TracedWish {
   readonly operation: AcquireTrace["operation"];
   readonly items: readonly Pick<Item, "key" | "mode">[];
-  readonly owner: Owner;
+  readonly task: Task;
   readonly waitMs: number;
 }
 
@@ -56,12 +56,12 @@ export class CallTraces {
     work: () => Promise<T>,
     lockOf: (made: T) => TracedLock | undefined,
   ): Promise<T> {
-    const { items, owner, operation, waitMs } = wish;
+    const { items, task, operation, waitMs } = wish;
     const context: AcquireTrace = {
       operation,
       keys: items.map(({ key }) => key),
       mode: items[0]?.mode,
-      owner: owner.id,
+      task: task.id,
       waitMs: waitMs === WAIT_FOREVER ? undefined : waitMs,
       session: this.#client.sessionId,
       endpoint: this.#client.endpoint,
@@ -79,10 +79,10 @@ export class CallTraces {
   }
 
   /** Only if `seesReleases`. */
-  release<T>({ items, keys, token, owner }: TracedLock, work: () => Promise<T>): Promise<T> {
+  release<T>({ items, keys, token, task }: TracedLock, work: () => Promise<T>): Promise<T> {
     const { sessionId: session, endpoint } = this.#client;
     const { mode } = items[0] as HeldItem;
-    const context = { keys, mode, token, owner: owner.id, session, endpoint };
+    const context = { keys, mode, token, task: task.id, session, endpoint };
     return this.#channels.release.trace(context, work);
   }
 

@@ -23,7 +23,7 @@ import { HandOvers, type HandOversHost } from "./hand-overs.js";
 import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from "./hold.js";
 import { EndCall, type ReleaseWaiter } from "./hold-calls.js";
 import { Holds } from "./holds.js";
-import { Task } from "./reentrance.js";
+import { SessionTask } from "./reentrance.js";
 
 /** What the claims of a session need from it. */
 export interface ClaimsHost extends HandOversHost {
@@ -124,7 +124,7 @@ export class Claims implements GrantHost, HoldHost {
   onGranted(taker: GrantTaker, granted: Granted): void {
     const hold = new Hold(this, taker, granted);
     this.#holds.add(hold);
-    Task.of(hold.owner).onGranted(hold);
+    SessionTask.of(hold.task).onGranted(hold);
     if (this.#isProven) this.#handOut(hold);
     else this.#unproven.add(hold);
   }
@@ -332,11 +332,11 @@ export class Claims implements GrantHost, HoldHost {
     }
   }
 
-  /** Its owner does not have it any more. */
+  /** Its session does not have it any more. */
   #takeOut(hold: Hold): void {
     this.#unproven.delete(hold);
     hold.taker = undefined;
-    Task.of(hold.owner).onEnded(hold);
+    SessionTask.of(hold.task).onEnded(hold);
     this.#holds.onEnding(hold);
   }
 

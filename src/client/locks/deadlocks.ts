@@ -91,10 +91,10 @@ async function sessionOf(
   return first?.session === number ? first : undefined;
 }
 
-function blockerOf(task: DeadlockedTask, view: KeyView): DeadlockBlocker | undefined {
+function blockerOf(member: DeadlockedTask, view: KeyView): DeadlockBlocker | undefined {
   const { key } = view;
-  const isTheirs = ({ session, owner }: HoldView | WaiterView): boolean => {
-    return session === task.session && owner === task.owner;
+  const isTheirs = ({ session, task }: HoldView | WaiterView): boolean => {
+    return session === member.session && task === member.task;
   };
   const hold = view.holds.find(isTheirs);
   if (hold !== undefined) {

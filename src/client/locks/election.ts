@@ -90,8 +90,8 @@ export class NamedElection implements Election {
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
     requireCampaign(value, options);
     const { locks } = this.#session;
-    const owner = locks.resolveOwner(options.owner);
-    const wish = resolveAcquire(this.name, { ...options, value }, owner, "acquire");
+    const task = locks.resolveTask(options.task);
+    const wish = resolveAcquire(this.name, { ...options, value }, task, "acquire");
     const term = await locks.request({ ...wish, makeLock: (...made) => new Term(...made) });
     return term as Term;
   }

@@ -39,7 +39,7 @@ export class HandOvers {
   /** Those that wait for a connection. */
   readonly #waiting = new Set<HandOverCall<Hold>>();
 
-  /** `takeOut`: the owner of the hold does not have it any more. */
+  /** `takeOut`: the session does not have the hold any more. */
   constructor(host: HandOversHost, waiters: Waiters, takeOut: (hold: Hold) => void) {
     this.#host = host;
     this.#waiters = waiters;
@@ -58,7 +58,7 @@ export class HandOvers {
       host.departWhenAttached();
     });
     const { to: secret, isBearer } = wish;
-    const task = hold.owner.id;
+    const task = hold.task.id;
     if (isBearer) return handedOver({ clusterId, confirmed, holds: [{ keys, secret, task }] });
     const what = `the hand-over of ${nameOf(hold.items)}`;
     if (!confirmed) throw unavailable(what, "the answer of the cluster was lost", true);
@@ -94,7 +94,7 @@ export class HandOvers {
       const caller = { resolve, reject };
       this.#begin(new HandOverCall<Hold>(this.#waiters, hold, wish, NEVER, caller));
     });
-    return { keys, secret, task: hold.owner.id, confirmed };
+    return { keys, secret, task: hold.task.id, confirmed };
   }
 
   /** Some holds have ended, perhaps one that was to be handed over. */

@@ -9,7 +9,7 @@ import { type LossReason, lockLost, releasedAbort } from "../failures.js";
 import type { CallOptions } from "../options/checks.js";
 import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
 import type { HeldItem, NestedOptions, UpgradeOptions } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { CallTraces } from "./call-traces.js";
 import type { Handle, Hold } from "./hold.js";
 import type { ReleaseWaiter } from "./hold-calls.js";
@@ -20,7 +20,7 @@ export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
 /** Runs code that belongs to a task. */
 export interface TaskRunner {
   readonly traces: CallTraces;
-  runAs<T>(owner: Owner, work: () => T): T;
+  runAs<T>(task: Task, work: () => T): T;
 }
 
 /** What a lock needs from its session. */
@@ -29,7 +29,7 @@ export interface LockHost extends TaskRunner {
   remainingMs(hold: Hold): number;
   /** `lock.onReleased` gets the result. */
   release(hold: Hold, lock: HeldLock): void;
-  acquireUnder(owner: Owner, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
+  acquireUnder(task: Task, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
   upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void>;
   downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void>;
   update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
@@ -93,8 +93,8 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     return this.#hold.token;
   }
 
-  get owner(): Owner {
-    return this.#hold.owner;
+  get task(): Task {
+    return this.#hold.task;
   }
 
   get value(): string {
@@ -200,7 +200,7 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
 
   async acquire(key: string, options?: NestedOptions): Promise<HeldLock> {
     this.assertHeld();
-    return this.#host.acquireUnder(this.owner, key, options);
+    return this.#host.acquireUnder(this.task, key, options);
   }
 
   async using<T>(
@@ -306,7 +306,7 @@ export async function holdWhile<T, Options>(
 async function holdAround<T>(tasks: TaskRunner, lock: HeldLock, run: LockCallback<T>): Promise<T> {
   let value: T;
   try {
-    value = await tasks.runAs(lock.owner, () => run(lock));
+    value = await tasks.runAs(lock.task, () => run(lock));
   } catch (error) {
     await lock.release();
     throw error;

@@ -21,7 +21,7 @@ import { Call, type CommandHead } from "../calls/call.js";
 import { remainingWaitMs } from "../calls/waiters.js";
 import type { LossReason } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { HandOverTarget } from "./hand-over-call.js";
 import {
   DowngradeCall,
@@ -46,7 +46,7 @@ export interface Granted {
 
 /** A call that will get the lock. */
 export interface GrantTaker {
-  readonly owner: Owner;
+  readonly task: Task;
   /** Stack of the call, if stacks are captured. */
   readonly askedAt: string | undefined;
   /** The hold is certain: its caller gets the first handle. */
@@ -97,7 +97,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
   readonly sequence: number;
   /** The newest token. */
   token: number;
-  readonly owner: Owner;
+  readonly task: Task;
   items: readonly HeldItem[];
   value: string;
   /** Why it ends at `endsAt`. */
@@ -128,7 +128,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
   constructor(host: HoldHost, taker: GrantTaker, granted: Granted) {
     this.#host = host;
     this.taker = taker;
-    this.owner = taker.owner;
+    this.task = taker.task;
     this.askedAt = taker.askedAt;
     this.sequence = granted.sequence;
     this.token = granted.token;

@@ -13,7 +13,7 @@ import type {
   TryPermitOptions,
   UpgradeOptions,
 } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 
 /** `reason`: why there was nothing left to release. */
 export type ReleaseResult =
@@ -62,7 +62,7 @@ export interface Lock extends AsyncDisposable {
    */
   readonly token: number;
   /** The task that holds it. Pass it to other acquires of the same task. */
-  readonly owner: Owner;
+  readonly task: Task;
   /** The value that others see with the hold. */
   readonly value: string;
   /**
@@ -132,9 +132,9 @@ export interface Lock extends AsyncDisposable {
     event: Name,
     listener: (detail: LockEvents[Name]) => void,
   ): () => void;
-  /** Acquires another lock under the same owner. `LOCK_LOST` unless this one is held. */
+  /** Acquires another lock for the same task. `LOCK_LOST` unless this one is held. */
   acquire(key: string, options?: NestedOptions): Promise<Lock>;
-  /** Like `client.using`, under the same owner. */
+  /** Like `client.using`, for the same task. */
   using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
   using<T>(
     key: string,

@@ -20,7 +20,7 @@ import {
   type UpgradeOptions,
   type UpgradeWish,
 } from "../options/lock-options.js";
-import { Owner } from "../options/owner.js";
+import { Task } from "../options/task.js";
 import type { TaskContext } from "../transport/platform.js";
 import { AcquireCall, type AcquireHost, AdoptCall, type LockWish } from "./acquire-call.js";
 import { CallTraces, type TracedClient } from "./call-traces.js";
@@ -28,13 +28,13 @@ import type { Claims } from "./claims.js";
 import { HeldLock, type LockHost, type MakeLock } from "./held-lock.js";
 import type { Hold } from "./hold.js";
 import { UpdateCall } from "./hold-calls.js";
-import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
+import { LOCK_HELD, routeOf, SessionTask, sharedItems } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
 
 /** What this part of a session needs from the others. */
 export interface LocksHost extends TracedClient, Beginning {
   /** `undefined`: tasks are named, or nested in locks. */
-  readonly context: TaskContext<Owner> | undefined;
+  readonly context: TaskContext<Task> | undefined;
   /** How long a try, or a command that is answered at once, may look for the cluster. */
   readonly tryTimeoutMs: number;
   submit(call: Call): void;
@@ -46,7 +46,7 @@ export class Locks implements AcquireHost, LockHost {
   readonly claims: Claims;
   readonly traces: CallTraces;
   readonly #host: LocksHost;
-  #lastOwner = 0;
+  #lastTask = 0;
 
   constructor(host: LocksHost, claims: Claims) {
     this.#host = host;
@@ -57,33 +57,33 @@ export class Locks implements AcquireHost, LockHost {
   // Tasks.
 
   /** A new task: it excludes, and is excluded by, all other tasks of this client. */
-  newOwner(): Owner {
-    this.#lastOwner += 1;
-    return new Task(this.#lastOwner, this);
+  newTask(): Task {
+    this.#lastTask += 1;
+    return new SessionTask(this.#lastTask, this);
   }
 
-  /** The named owner, otherwise the task whose callback runs, otherwise a new task. */
-  resolveOwner(named: Owner | undefined): Owner {
-    if (named === undefined) return this.#host.context?.current() ?? this.newOwner();
-    if (!(named instanceof Owner) || !named.isOf(this)) {
-      throw new TypeError("owner must be one of this client: client.owner() or lock.owner");
+  /** The named task, otherwise the task whose callback runs, otherwise a new task. */
+  resolveTask(named: Task | undefined): Task {
+    if (named === undefined) return this.#host.context?.current() ?? this.newTask();
+    if (!(named instanceof Task) || !named.isOf(this)) {
+      throw new TypeError("task must be one of this client: client.task() or lock.task");
     }
     return named;
   }
 
   /** Runs the callback of a `using`: its requests belong to the task, if there is a context. */
-  runAs<T>(owner: Owner, work: () => T): T {
+  runAs<T>(task: Task, work: () => T): T {
     const { context } = this.#host;
-    return context === undefined ? work() : context.run(owner, work);
+    return context === undefined ? work() : context.run(task, work);
   }
 
   // What the application asks for.
 
   request(wish: LockWish): Promise<HeldLock | undefined> {
     if (!this.traces.seesAcquires) return this.#request(wish);
-    const { items, owner, waitMs, isTry } = wish;
+    const { items, task, waitMs, isTry } = wish;
     const several = items.length > 1 ? "acquireAll" : "acquire";
-    const traced = { operation: isTry ? "tryAcquire" : several, items, owner, waitMs } as const;
+    const traced = { operation: isTry ? "tryAcquire" : several, items, task, waitMs } as const;
     const work = () => this.#request(wish);
     return this.traces.acquire(traced, work, (lock) => lock);
   }
@@ -93,15 +93,15 @@ export class Locks implements AcquireHost, LockHost {
     return beginCall(this.#host, wish.signal, (nowMs, caller) => {
       const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
       call.askedAt = askedAt;
-      Task.of(wish.owner).onAsked(call);
+      SessionTask.of(wish.task).onAsked(call);
       this.#route(call);
     });
   }
 
   adopt(wish: AdoptWish): Promise<HeldLock> {
     if (!this.traces.seesAcquires) return this.#adopt(wish);
-    const { owner } = wish;
-    const traced = { operation: "adopt", items: [], owner, waitMs: 0 } as const;
+    const { task } = wish;
+    const traced = { operation: "adopt", items: [], task, waitMs: 0 } as const;
     const work = () => this.#adopt(wish);
     return this.traces.acquire(traced, work, (lock) => lock);
   }
@@ -132,9 +132,9 @@ export class Locks implements AcquireHost, LockHost {
 
   // What a held lock asks for.
 
-  async acquireUnder(owner: Owner, key: string, options?: NestedOptions): Promise<HeldLock> {
+  async acquireUnder(task: Task, key: string, options?: NestedOptions): Promise<HeldLock> {
     // Only a try resolves to undefined.
-    return this.request(resolveAcquire(key, options, owner, "nested")) as Promise<HeldLock>;
+    return this.request(resolveAcquire(key, options, task, "nested")) as Promise<HeldLock>;
   }
 
   remainingMs(hold: Hold): number {
@@ -161,7 +161,7 @@ export class Locks implements AcquireHost, LockHost {
     if (!this.traces.seesAcquires) return begin();
     const items = [{ key: wish.key, mode: "exclusive" }] as const;
     const { waitMs } = wish;
-    const traced = { operation: "upgrade", items, owner: hold.owner, waitMs } as const;
+    const traced = { operation: "upgrade", items, task: hold.task, waitMs } as const;
     return this.traces.acquire(traced, begin, () => lock);
   }
 
@@ -232,15 +232,15 @@ export class Locks implements AcquireHost, LockHost {
     return makeLock === undefined ? new HeldLock(this, hold, items) : makeLock(this, hold, items);
   }
 
-  /** Other requests of its owner may wait for it. */
+  /** Other requests of its task may wait for it. */
   onAcquired(call: AcquireCall): void {
-    const task = Task.of(call.owner);
+    const task = SessionTask.of(call.task);
     task.onAnswered(call);
     for (const other of task.acquires) if (other.isPostponed) this.#route(other);
   }
 
   #route(call: AcquireCall): void {
-    const route = routeOf(call, Task.of(call.owner));
+    const route = routeOf(call, SessionTask.of(call.task));
     call.isPostponed = route.to === "later";
     switch (route.to) {
       case "table":

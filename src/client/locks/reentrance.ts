@@ -9,23 +9,23 @@ import { ERROR_NUMBERS, HoldfastError } from "../../errors/index.js";
 import type { Item } from "../../protocol/index.js";
 import { nameOf } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
-import { Owner } from "../options/owner.js";
+import { Task } from "../options/task.js";
 import type { AcquireCall } from "./acquire-call.js";
 import type { Hold } from "./hold.js";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
 /**
- * An owner as its session knows it, with its holds and requests. Nearly every task has one of them,
- * once, so the lists are copied when they change. Every owner is a task.
+ * A task as its session knows it, with its holds and requests. Nearly every task has one of them,
+ * once, so the lists are copied when they change. Every task is one of these.
  */
-export class Task extends Owner {
+export class SessionTask extends Task {
   holds: readonly Hold[] = NOTHING;
   /** Acquires whose callers wait, in the order of calls. */
   acquires: readonly AcquireCall[] = NOTHING;
 
-  static of(owner: Owner): Task {
-    return owner as Task;
+  static of(task: Task): SessionTask {
+    return task as SessionTask;
   }
 
   onAsked(call: AcquireCall): void {
@@ -61,7 +61,7 @@ export type Route =
   /** The table's answer to a request that does not wait. */
   | { readonly to: "held" };
 
-export function routeOf(call: AcquireCall, { acquires, holds }: Task): Route {
+export function routeOf(call: AcquireCall, { acquires, holds }: SessionTask): Route {
   const { items, isReentrant, waitMs } = call.wish;
   if (!isReentrant) return { to: "table" };
   for (const earlier of acquires) {
@@ -107,7 +107,7 @@ function overlaps(some: Keys, others: Keys): boolean {
 function refused(items: readonly Item[], what: string): Route {
   const text =
     `${nameOf(items)}: its own task asks for ${what}, and would wait for itself; ask for exactly what ` +
-    "it holds, for everything in one acquireAll, or as another owner";
+    "it holds, for everything in one acquireAll, or as another task";
   return { to: "refusal", error: new HoldfastError("DEADLOCK", text, { details: { cycle: [] } }) };
 }
 

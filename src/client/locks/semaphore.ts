@@ -47,7 +47,7 @@ export class SemaphoreKey implements Semaphore {
   }
 
   #request(options: PermitOptions | undefined, kind: AcquireKind): Promise<HeldLock | undefined> {
-    const owner = this.#locks.resolveOwner(options?.owner);
-    return this.#locks.request(resolvePermits(this.key, this.#limit, options, owner, kind));
+    const task = this.#locks.resolveTask(options?.task);
+    return this.#locks.request(resolvePermits(this.key, this.#limit, options, task, kind));
   }
 }

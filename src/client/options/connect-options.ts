@@ -78,7 +78,7 @@ export interface ConnectOptions extends TlsOptions {
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
   releaseOnExit?: boolean | undefined;
   /**
-   * Whether an acquire without an `owner` that is called anywhere inside the callback of a `using`,
+   * Whether an acquire without a `task` that is called anywhere inside the callback of a `using`,
    * however deep, belongs to the task of that lock, as if `lock.acquire` had been called. Node
    * only; elsewhere `connect` rejects with a `TypeError`. Default false, for two reasons. It uses
    * `AsyncLocalStorage`, whose first use makes promise-heavy code of the whole process two to three
@@ -89,7 +89,7 @@ export interface ConnectOptions extends TlsOptions {
    * A lock from `acquire` has no callback, so it begins no task that others could belong to.
    * Neither do Web Locks (`client.locks`), where each request is a task of its own.
    */
-  ownerFromContext?: boolean | undefined;
+  taskFromContext?: boolean | undefined;
   /**
    * Remembers the stack of every acquire, so that `details.cycle` of a `DEADLOCK` shows where this
    * client asked for the locks of the cycle (`waitsAt`, `blocksAt`). For debugging: a stack costs
@@ -107,7 +107,7 @@ export interface ClientSettings extends TlsSettings {
   readonly followLeader: boolean;
   readonly connectTimeoutMs: number;
   readonly releaseOnExit: boolean;
-  readonly ownerFromContext: boolean;
+  readonly taskFromContext: boolean;
   readonly captureStacks: boolean;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
@@ -122,7 +122,7 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   followLeader: true,
   connectTimeoutMs: 10_000,
   releaseOnExit: false,
-  ownerFromContext: false,
+  taskFromContext: false,
   captureStacks: false,
   signal: undefined,
   logger: undefined,
@@ -142,7 +142,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
     followLeader = CLIENT_DEFAULTS.followLeader,
     connectTimeoutMs = CLIENT_DEFAULTS.connectTimeoutMs,
     releaseOnExit = CLIENT_DEFAULTS.releaseOnExit,
-    ownerFromContext = CLIENT_DEFAULTS.ownerFromContext,
+    taskFromContext = CLIENT_DEFAULTS.taskFromContext,
     captureStacks = CLIENT_DEFAULTS.captureStacks,
     signal,
     logger,
@@ -150,7 +150,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   } = options;
   requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
   requireInteger(connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
-  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks };
+  const switches = { followLeader, releaseOnExit, taskFromContext, captureStacks };
   for (const [switchName, value] of Object.entries(switches)) requireBoolean(value, switchName);
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);

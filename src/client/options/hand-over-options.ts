@@ -12,14 +12,14 @@ import {
 } from "../../protocol/index.js";
 import { requireBoolean, requireInteger, requireKnown, requireObject } from "./checks.js";
 import { nameDigest } from "./lease-options.js";
-import type { Owner } from "./owner.js";
+import type { Task } from "./task.js";
 
 const VERSION = 1;
 const SECRET = new RegExp(`^[0-9a-f]{${2 * SECRET_BYTES}}$`);
 const TTL_MS = 60_000;
 const HAND_OVER_OPTIONS: ReadonlySet<string> = new Set(["ttlMs", "owner"]);
 const HAND_OVER_ALL_OPTIONS: ReadonlySet<string> = new Set(["ttlMs"]);
-const ADOPT_OPTIONS: ReadonlySet<string> = new Set(["owner", "rest", "signal"]);
+const ADOPT_OPTIONS: ReadonlySet<string> = new Set(["task", "rest", "signal"]);
 
 /** The options of `lock.handOver`. */
 export interface HandOverOptions {
@@ -62,7 +62,7 @@ export interface HandedOverHold {
 /** The options of `client.adopt`. */
 export interface AdoptOptions {
   /** The task that has the holds from now on. Default: a new one for each task that had them. */
-  owner?: Owner | undefined;
+  task?: Task | undefined;
   /**
    * Also adopts what a process left that adopted the first hold and then died. Make sure that it is
    * gone: otherwise two processes may share the holds among themselves. Default false.

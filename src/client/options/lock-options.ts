@@ -37,7 +37,7 @@ import {
   requireSignal,
   requireText,
 } from "./checks.js";
-import type { Owner } from "./owner.js";
+import type { Task } from "./task.js";
 
 /** The options of every kind of acquire. */
 export interface HoldOptions {
@@ -55,13 +55,13 @@ export interface HoldOptions {
    */
   priority?: number | undefined;
   /**
-   * If the same owner holds exactly these keys already, their hold is shared: one more handle,
+   * If the same task holds exactly these keys already, their hold is shared: one more handle,
    * under the same token, without a request to the cluster. If the hold is shared and exclusive is
    * asked for, it is upgraded. That changes the token of the outer handles too, so a write that
    * they have under way may be refused by a fence. Some of the held keys, or more keys, or more
-   * permits than are held, is `DEADLOCK`. Such acquires of one owner go one after the other; one
+   * permits than are held, is `DEADLOCK`. Such acquires of one task go one after the other; one
    * that does not wait is refused while another is under way. Only the options `waitMs`, `signal`,
-   * `detect` and `mode` have a meaning then. Without `reentrant` an owner would wait for itself:
+   * `detect` and `mode` have a meaning then. Without `reentrant` a task would wait for itself:
    * `DEADLOCK`. Default false.
    */
   reentrant?: boolean | undefined;
@@ -84,8 +84,8 @@ export interface HoldOptions {
   value?: string | undefined;
   /** Whether it is refused with `DEADLOCK` if waiting would never end. Default true. */
   detect?: boolean | undefined;
-  /** The task that asks (`client.owner()`, `lock.owner`). Default: a new one. */
-  owner?: Owner | undefined;
+  /** The task that asks (`client.task()`, `lock.task`). Default: a new one. */
+  task?: Task | undefined;
 }
 
 /** The options of `acquireAll`. */
@@ -106,8 +106,8 @@ export interface AcquireOptions extends AcquireAllOptions {
 
 /** A try does not wait, so it has no `waitMs`. */
 export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
-/** Inside a lock the lock's owner is the owner. */
-export type NestedOptions = Omit<AcquireOptions, "owner">;
+/** Inside a lock the lock's task asks. */
+export type NestedOptions = Omit<AcquireOptions, "task">;
 
 /** The options of a semaphore: permits cannot be stolen, and have no mode. */
 export interface PermitOptions extends HoldOptions {
@@ -151,18 +151,18 @@ export interface UpgradeOptions {
 /** The options of `campaign`, as for an acquire; the value is a separate argument. */
 export type CampaignOptions = Pick<
   AcquireOptions,
-  "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"
+  "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "task"
 >;
 
 /** What an acquire asks for, complete and checked. */
 export interface AcquireWish {
   readonly items: readonly Item[];
-  readonly owner: Owner;
+  readonly task: Task;
   /** As on the wire: `WAIT_FOREVER`, 0 or a number of milliseconds. */
   readonly waitMs: number;
   /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
   readonly isTry: boolean;
-  /** A hold that the owner has already is shared. */
+  /** A hold that the task has already is shared. */
   readonly isReentrant: boolean;
   readonly signal: AbortSignal | undefined;
   /** `undefined`: the defaults. */
@@ -183,7 +183,7 @@ export interface AdoptWish {
   readonly key: string;
   /** The secret of its bearer. */
   readonly secret: string;
-  readonly owner: Owner;
+  readonly task: Task;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -206,7 +206,7 @@ const NESTED: readonly (keyof AcquireAllOptions)[] = [
   "steal",
   "detect",
 ];
-const ALL: readonly (keyof AcquireAllOptions)[] = [...NESTED, "owner"];
+const ALL: readonly (keyof AcquireAllOptions)[] = [...NESTED, "task"];
 const PERMIT_OPTIONS = ALL.filter((name) => name !== "steal");
 
 const LOCK_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Object.freeze({
@@ -228,7 +228,7 @@ const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
   "maxHoldMs",
   "minHoldMs",
   "lockDelayMs",
-  "owner",
+  "task",
 ]);
 const ITEM_OPTIONS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
@@ -237,35 +237,35 @@ const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal",
 export function resolveAcquire(
   key: string,
   options: AcquireOptions | undefined,
-  owner: Owner,
+  task: Task,
   kind: AcquireKind,
 ): AcquireWish {
   requireText(key, "key", isValidKey);
   checkOptions(options, LOCK_OPTIONS[kind]);
   const item: Item = { key, mode: resolveMode(options?.mode) };
-  return resolveWish([item], options, owner, kind === "try");
+  return resolveWish([item], options, task, kind === "try");
 }
 
 export function resolvePermits(
   key: string,
   limit: number | undefined,
   options: PermitOptions | undefined,
-  owner: Owner,
+  task: Task,
   kind: AcquireKind,
 ): AcquireWish {
   checkOptions(options, SEMAPHORE_OPTIONS[kind]);
   const { permits = 1 } = options ?? {};
   const item = permitItem(key, permits, limit, isValidKey);
-  return resolveWish([item], options, owner, kind === "try");
+  return resolveWish([item], options, task, kind === "try");
 }
 
 export function resolveAcquireAll(
   wanted: readonly WantedItem[],
   options: AcquireAllOptions | undefined,
-  owner: Owner,
+  task: Task,
 ): AcquireWish {
   checkOptions(options, ALL_OPTIONS);
-  return resolveWish(resolveItems(wanted, isValidKey), options, owner, false);
+  return resolveWish(resolveItems(wanted, isValidKey), options, task, false);
 }
 
 function resolveItems(wanted: readonly WantedItem[], rule: KeyRule): Item[] {
@@ -387,7 +387,7 @@ function resolveMode(mode: LockMode | undefined): LockMode {
 function resolveWish(
   items: readonly Item[],
   options: AcquireAllOptions | undefined,
-  owner: Owner,
+  task: Task,
   isTry: boolean,
 ): AcquireWish {
   const signal = options?.signal;
@@ -399,7 +399,7 @@ function resolveWish(
     throw invalid("reentrant and steal exclude each other");
   }
   const wire = resolveOptions(items, options);
-  return { items, owner, waitMs, isTry, isReentrant, signal, options: wire };
+  return { items, task, waitMs, isTry, isReentrant, signal, options: wire };
 }
 
 function resolveWait(waitMs: number | undefined): number {

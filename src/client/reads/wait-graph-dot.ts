@@ -3,15 +3,15 @@ import { ANONYMOUS, type WaitGraphView } from "../../protocol/index.js";
 import { keyText } from "../../text/index.js";
 
 /**
- * Nodes are tasks, named by session and owner. An arrow leads from a task to the one that it waits
+ * Nodes are tasks, named by session and number. An arrow leads from a task to the one that it waits
  * for; it is dashed if that one only waits ahead of it. A cycle of arrows is a deadlock.
  */
-export function toDot({ owners, edges, isTruncated }: WaitGraphView): string {
+export function toDot({ tasks, edges, isTruncated }: WaitGraphView): string {
   const lines = ["digraph waits {", "  rankdir=LR;"];
-  for (const { id, session, sessionName, identity, owner } of owners) {
+  for (const { id, session, sessionName, identity, task } of tasks) {
     const name = sessionName === "" ? `session ${session}` : sessionName;
     const as = identity === "" || identity === ANONYMOUS ? "" : `as ${identity}\n`;
-    lines.push(`  n${id} [label=${quote(`${name}\n${as}task ${owner}`)}];`);
+    lines.push(`  n${id} [label=${quote(`${name}\n${as}task ${task}`)}];`);
   }
   for (const { from, to, key, mode, why } of edges) {
     const style = why === "ahead" ? ", style=dashed" : "";

@@ -15,7 +15,7 @@ import { Claims, type ClaimsHost } from "../locks/claims.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import { type HandedOver, handedOver } from "../options/hand-over-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { Question, WatchWish } from "../options/view-options.js";
 import { AFTER_NO_COMMANDS, Questions } from "../reads/questions.js";
 import type { WatchStream } from "../reads/watch-stream.js";
@@ -62,7 +62,7 @@ export class SessionMachine {
   #isFlushDue = false;
   #departure: Departure | undefined;
 
-  constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
+  constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Task>) {
     this.#platform = platform;
     this.#settings = settings;
     this.#log = new ClientLog(settings.logger, platform);
@@ -242,7 +242,7 @@ export class SessionMachine {
     departure.end(unavailable("the hand-over", lastFailure, false));
   }
 
-  #locksHost(context: TaskContext<Owner> | undefined): LocksHost & ClaimsHost {
+  #locksHost(context: TaskContext<Task> | undefined): LocksHost & ClaimsHost {
     const session = this;
     return {
       get sessionId() {

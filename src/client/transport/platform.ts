@@ -99,7 +99,7 @@ export interface Platform {
 
 /**
  * Which task the running code belongs to, carried by the platform through awaited code. Only Node
- * can; `ConnectOptions.ownerFromContext` says what it costs.
+ * can; `ConnectOptions.taskFromContext` says what it costs.
  */
 export interface TaskContext<Task> {
   /** `undefined` outside of every `run`. */

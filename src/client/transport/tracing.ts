@@ -27,7 +27,7 @@ export interface AcquireTrace extends TraceContext {
   /** The mode of the first key. */
   mode: ClaimMode | undefined;
   /** The number of the task within its session. */
-  readonly owner: number;
+  readonly task: number;
   /** How long it may wait; `undefined`: forever. */
   readonly waitMs: number | undefined;
   /** The number of the session when it was called; 0: there was none. */
@@ -43,7 +43,7 @@ export interface ReleaseTrace extends TraceContext {
   readonly keys: readonly string[];
   /** The mode of the first key. */
   readonly mode: ClaimMode;
-  readonly owner: number;
+  readonly task: number;
   readonly token: number;
   readonly session: number;
   readonly endpoint: string;

@@ -20,7 +20,7 @@ import {
 import { stolenAbort } from "../failures.js";
 import type { HeldLock } from "../locks/held-lock.js";
 import type { AcquireWish } from "../options/lock-options.js";
-import type { Owner } from "../options/owner.js";
+import type { Task } from "../options/task.js";
 import type { SessionMachine } from "../session/session-machine.js";
 import { type LockRequest, resolveRequest } from "./arguments.js";
 import type {
@@ -95,7 +95,7 @@ export class WebLocks implements LockManager {
     // First: on anything but a manager this is a TypeError, whatever the arguments are.
     const { locks } = this.#session;
     const request = resolveRequest<T>(name, optionsOrCallback, more);
-    const lock = await locks.request(wishOf(request, locks.newOwner()));
+    const lock = await locks.request(wishOf(request, locks.newTask()));
     // Web IDL calls it without a `this`.
     const { callback } = request;
     if (lock === undefined) return await callback(null);
@@ -121,11 +121,11 @@ export class WebLocks implements LockManager {
   }
 }
 
-function wishOf<T>(request: LockRequest<T>, owner: Owner): AcquireWish {
+function wishOf<T>(request: LockRequest<T>, task: Task): AcquireWish {
   const { key, mode, ifAvailable, steal, signal } = request;
   return {
     items: [{ key, mode }],
-    owner,
+    task,
     waitMs: ifAvailable ? 0 : WAIT_FOREVER,
     isTry: ifAvailable,
     isReentrant: false,

@@ -42,7 +42,7 @@ import { steal } from "./steal.js";
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
   const isSound =
-    isWellFormed(items, command.waitMs) && isOwner(command.owner) && mayKeepClosed(state, options);
+    isWellFormed(items, command.waitMs) && isOwner(command.task) && mayKeepClosed(state, options);
   const { identity } = session.credential;
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
   const isFree = isSound && !isFull && !hasAllClaims(state, identity);
@@ -62,7 +62,7 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
     state.reply(session, sequence, grantAtOnce(state, session, command));
-  } else awaitGrant(state, session, command, command.owner);
+  } else awaitGrant(state, session, command, command.task);
 }
 
 /**

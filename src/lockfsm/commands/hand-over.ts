@@ -117,7 +117,7 @@ function takeEndAlong({ forcedEnd }: Session, extras: Changing<HoldExtras>): voi
  * one for a hold that the identity may not have: only who knows the secret learns that it exists.
  */
 export function adopt(state: TableState, session: Session, command: AdoptCommand): void {
-  const { sequence, key, secret, owner } = command;
+  const { sequence, key, secret, task: owner } = command;
   const { identity } = session.credential;
   const bearer: LeaseOwner = { ownerDigest: digestOf(secret), identity, isBearer: true };
   const hold = state.leases.find(key, bearer);

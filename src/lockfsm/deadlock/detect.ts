@@ -222,7 +222,7 @@ export function memberOf(place: Place): CycleMember {
   return {
     session: session.id,
     sessionName: holderName,
-    owner: shownOwner(owner),
+    task: shownOwner(owner),
     key: place.key.name,
     mode: place.mode,
     identity: identityName,
@@ -234,6 +234,6 @@ export function redactedCycle(cycle: readonly CycleMember[], told: Identity): Cy
   return cycle.map((member) => {
     if (told.levelOf(member.key) >= ACCESS_LEVEL.observe) return member;
     const { mode } = member;
-    return { session: 0, sessionName: "", owner: 0, key: "", mode, identity: "" };
+    return { session: 0, sessionName: "", task: 0, key: "", mode, identity: "" };
   });
 }

@@ -83,7 +83,7 @@ function forbid(
 
 /** Grants an acquire at once, none of whose items conflicts with anything. */
 export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
-  const hold = makeHold(state, session, command.owner, command.sequence, command.options);
+  const hold = makeHold(state, session, command.task, command.sequence, command.options);
   putInKeys(state, hold, command.items);
   addHold(state, hold, state.stamp);
   return grantedResult(hold);

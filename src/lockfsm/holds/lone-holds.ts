@@ -33,7 +33,7 @@ export interface LoneHold {
 export function grantLoneHold(
   state: TableState,
   session: Session,
-  { items, owner, sequence, options }: AcquireCommand,
+  { items, task: owner, sequence, options }: AcquireCommand,
 ): Result | undefined {
   const [item] = items;
   if (item === undefined || items.length > 1 || item.mode !== "exclusive") return undefined;

@@ -10,7 +10,7 @@ import {
   type ExplainedKey,
   type ExplainView,
   type GraphEdge,
-  type GraphOwner,
+  type GraphTask,
   POSSIBLE_DEADLOCKS_MAX,
   type RefusedDeadlock,
   type WaitGraphView,
@@ -120,7 +120,7 @@ function presentGraph(
   edgesMax: number,
   viewer: Identity | undefined,
 ): Omit<WaitGraphView, "refused" | "possible"> {
-  const owners: GraphOwner[] = [];
+  const owners: GraphTask[] = [];
   const edges: GraphEdge[] = [];
   const ids = new Map<OwnerNode, number>();
   const idOf = (node: OwnerNode): number => {
@@ -134,7 +134,7 @@ function presentGraph(
     const sessionName = request?.holderName ?? session.name;
     const identity = request?.identityName ?? session.identityName;
     const owner = shownOwner(node.owner);
-    owners.push({ id, session: session.id, sessionName, identity, owner });
+    owners.push({ id, session: session.id, sessionName, identity, task: owner });
     return id;
   };
   const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);
@@ -145,14 +145,14 @@ function presentGraph(
     if (!(error instanceof OutOfSteps)) throw error;
   }
   for (const node of graph.nodes) {
-    if (node.waits === undefined) return { owners, edges, isTruncated: true };
+    if (node.waits === undefined) return { tasks: owners, edges, isTruncated: true };
     for (const { place, holders, ahead } of node.waits) {
       const { mode } = place;
       const key = place.key.name;
       if (!mayObserve(viewer, key)) continue;
       // The waiters of one semaphore share its holders, so there can be more edges than visits.
       if (edges.length + holders.length + ahead.length > edgesMax) {
-        return { owners, edges, isTruncated: true };
+        return { tasks: owners, edges, isTruncated: true };
       }
       for (const holder of holders) {
         edges.push({ from: idOf(node), to: idOf(holder), key, mode, why: "holds" });
@@ -162,7 +162,7 @@ function presentGraph(
       }
     }
   }
-  return { owners, edges, isTruncated: false };
+  return { tasks: owners, edges, isTruncated: false };
 }
 
 /** All holds of a key, including holds of owners that wait for nothing. */

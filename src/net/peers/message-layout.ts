@@ -36,8 +36,8 @@ interface Declared<M> {
   /** Its number on the wire. */
   readonly kind: number;
   /**
-   * The version of the body's layout, by which builds with one version of the model can tell each
-   * other's messages apart one by one; 1 if absent.
+   * The version of the body's layout, which distinguishes single messages of builds that have the same
+   * version of the model; 1 if absent.
    */
   readonly version?: number;
   readonly layout: PeerLayout<M>;

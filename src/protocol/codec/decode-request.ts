@@ -222,13 +222,13 @@ function readSequenced(reader: RequestReader, op: number): ClientRequest {
     if (target === 0 || target >= sequence) reader.refuse(`target ${target} not below sequence`);
     return { op: OP.end, sequence, mark, acknowledged, target };
   }
-  const owner = reader.uint();
+  const task = reader.uint();
   const items = reader.items();
   const waitMs = reader.takeNil() ? WAIT_FOREVER : reader.uintWithin(0, WAIT_MS_MAX, "waitMs");
   const options = reader.options();
   const problem = optionsProblem(options, items);
   if (problem !== undefined) reader.refuse(problem);
-  return { op: OP.acquire, sequence, mark, acknowledged, owner, items, waitMs, options };
+  return { op: OP.acquire, sequence, mark, acknowledged, task, items, waitMs, options };
 }
 
 function readKeepalive(reader: RequestReader): ClientRequest {

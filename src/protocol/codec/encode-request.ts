@@ -29,7 +29,7 @@ export function writeRequest(writer: Writer, request: ClientRequest): void {
   switch (request.op) {
     case OP.acquire:
       writeHeadOf(writer, 8, request.op, request.sequence, request.mark, request.acknowledged);
-      writer.uint(request.owner);
+      writer.uint(request.task);
       writeItems(writer, request.items);
       writeWait(writer, request.waitMs);
       if (request.options === undefined) writer.mapHeader(0);

@@ -1,6 +1,6 @@
 /**
  * The two most frequent messages of a node, by hand: the reply to an acquire that was granted without
- * slots, and the reply to a release. Their bytes are those of `message-layout.ts`, which writes and
+ * slots, and the reply to a release. They have the same bytes in `message-layout.ts`, which writes and
  * reads all other messages and takes half as long again; a test compares the two.
  */
 import { MESSAGE, type Reply, type ServerMessage, STATUS } from "../replies.js";

@@ -74,7 +74,7 @@ const blocker: Layout<Blocker> = (io, one) => ({
 const cycleMember: Layout<CycleMember> = (io, member) => ({
   session: io.number(member.session),
   sessionName: io.textUnder(member.sessionName, isValidSessionName),
-  owner: io.number(member.owner),
+  task: io.number(member.task),
   key: io.textUnder(member.key, isValidTableKey),
   mode: io.mode(member.mode),
   identity: io.textUnder(member.identity, identityRule),

@@ -172,7 +172,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     words: "requests locks, or permits of semaphores",
     fields: {
       ...sequenced,
-      owner: uint(),
+      task: uint(),
       items,
       waitMs: wait,
       options: where(options, (all, request) => optionsProblem(all, request.items)),
@@ -224,7 +224,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   },
   adopt: {
     words: "makes the hold of a bearer one of its own",
-    fields: { ...sequenced, key, secret, owner: uint() },
+    fields: { ...sequenced, key, secret, task: uint() },
   },
   changeSetting: {
     words: "changes a limit of the whole cluster",
@@ -327,7 +327,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     },
   },
   waitGraph: {
-    words: "shows which owner waits for which",
+    words: "shows which task waits for which",
     fields: { id, limit: uint(1, WAIT_GRAPH_EDGES_MAX) },
   },
   verify: { words: "checks whether a token is current", fields: { id, key, token: uint() } },

@@ -108,11 +108,11 @@ function entryOf(
 type HoldEntry = Omit<AuditEntry, "block" | "at" | "record" | "index" | "wallMs">;
 
 function heldBy(tenure: Tenure): HoldEntry {
-  const { key, identity, reason, mode, token, session, sessionName, owner } = tenure;
+  const { key, identity, reason, mode, token, session, sessionName, task } = tenure;
   const { holder, grantedWallMs, heldMs, orderedBy } = tenure;
   return {
     ...{ kind: "hold", identity, credential: "", address: "", what: "held", key },
     outcome: REASON_NAMES.get(reason ?? END_REASON.unknown) ?? "unknown",
-    details: { mode, token, session, sessionName, owner, holder, grantedWallMs, heldMs, orderedBy },
+    details: { mode, token, session, sessionName, task, holder, grantedWallMs, heldMs, orderedBy },
   };
 }

@@ -57,7 +57,7 @@ export class ChangePage {
    * which are shared with the table.
    */
   bytes = 0;
-  /** Session, owner, token, sequence, the time of a hold's grant, and how long it was waited for. */
+  /** Session, task, token, sequence, the time of a hold's grant, and how long it was waited for. */
   readonly #numbers = new Float64Array(PAGE_CHANGES * NUMBER_COLUMNS);
   /** Type, mode, reason and holder. */
   readonly #kinds = new Uint16Array(PAGE_CHANGES);
@@ -154,7 +154,7 @@ export class ChangePage {
       session: this.#number(slot, 0),
       sessionName: this.#texts[at + 1] as string,
       identity: this.#texts[at + 3] as string,
-      owner: this.#number(slot, 1),
+      task: this.#number(slot, 1),
       token: this.#number(slot, 2),
       sequence: this.#number(slot, 3),
       value: this.#texts[at + 2] as string,

@@ -73,9 +73,9 @@ export class HistoryAnswers {
     const { table, changeLog } = this.#parts;
     const { holds } = table.inspect(key);
     const present = holds.map((hold) => {
-      const { mode, token, session, sessionName, identity, owner, sequence, heldMs } = hold;
+      const { mode, token, session, sessionName, identity, task, sequence, heldMs } = hold;
       const grantedWallMs = changeLog.wallMsAt(table.stamp - heldMs);
-      const who = { key, mode, token, session, sessionName, identity, owner, sequence };
+      const who = { key, mode, token, session, sessionName, identity, task, sequence };
       const { holder, waitedMs, orderedBy } = hold;
       return { ...who, holder, grantedWallMs, heldMs, waitedMs, orderedBy, reason: null };
     });

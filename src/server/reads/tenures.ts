@@ -36,12 +36,12 @@ export function tenureAt(log: ChangeLog, position: number): NotedTenure | undefi
   const type = log.typeAt(position);
   if (type !== "ended" && type !== "moved") return undefined;
   const { key, mode, token, session, sessionName, identity, ...rest } = log.viewAt(position);
-  const { owner, sequence, stamp, wallMs, revision } = rest;
+  const { task, sequence, stamp, wallMs, revision } = rest;
   const { grantedAt, waitedMs, holder, orderedBy } = log.holdAt(position);
   const grantedWallMs = log.wallMsAt(grantedAt);
   const { reason } = rest;
   const heldMs = stamp - grantedAt;
-  const who = { key, mode, token, session, sessionName, identity, owner, sequence, holder };
+  const who = { key, mode, token, session, sessionName, identity, task, sequence, holder };
   const tenure = { ...who, waitedMs, orderedBy, grantedWallMs, heldMs, reason };
   return { revision, endedWallMs: wallMs, tenure };
 }
@@ -74,7 +74,7 @@ export function usualHoldMs(log: ChangeLog, key: string): number | undefined {
  * A tenure as the audit keeps it: everything but the key, which is the key of the record. One array
  * of the canonical encoding; later versions may append fields.
  *
- * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason, identity,
+ * `[mode, token, session, sessionName, task, sequence, grantedWallMs, heldMs, reason, identity,
  * waitedMs, orderedBy, holder]`
  */
 export function encodeTenure(tenure: EndedTenure): Uint8Array {
@@ -84,7 +84,7 @@ export function encodeTenure(tenure: EndedTenure): Uint8Array {
   writer.uint(tenure.token);
   writer.uint(tenure.session);
   writer.string(tenure.sessionName);
-  writer.uint(tenure.owner);
+  writer.uint(tenure.task);
   writer.uint(tenure.sequence);
   writer.uint(tenure.grantedWallMs);
   writer.uint(tenure.heldMs);
@@ -106,7 +106,7 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const session = reader.uint();
   const sessionName = reader.text(reader.stringHeader());
   if (sessionName === undefined) throw new ProtocolError("no tenure", reader.at);
-  const owner = reader.uint();
+  const task = reader.uint();
   const sequence = reader.uint();
   const grantedWallMs = reader.uint();
   const heldMs = reader.uint();
@@ -118,6 +118,6 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   if (identity === undefined || orderedBy === undefined || holder === undefined) {
     throw new ProtocolError("no tenure", reader.at);
   }
-  const who = { key, mode, token, session, sessionName, identity, owner, sequence, holder };
+  const who = { key, mode, token, session, sessionName, identity, task, sequence, holder };
   return { ...who, grantedWallMs, heldMs, waitedMs, orderedBy, reason };
 }

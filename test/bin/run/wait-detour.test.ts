@@ -8,9 +8,9 @@ type Edge = readonly [from: number, to: number, key: string];
 /** Tasks are named by their sessions, of which each has one. */
 function graph(edges: readonly Edge[], mode: "exclusive" | "permits" = "exclusive") {
   const ids = [...new Set(edges.flat())];
-  const owners = ids.map((id) => ({ id, session: id, sessionName: "", identity: "", owner: 1 }));
+  const tasks = ids.map((id) => ({ id, session: id, sessionName: "", identity: "", task: 1 }));
   const all = edges.map(([from, to, key]) => ({ from, to, key, mode, why: "holds" as const }));
-  return { owners, edges: all, isTruncated: false, refused: [] } as unknown as WaitGraphView;
+  return { tasks, edges: all, isTruncated: false, refused: [] } as unknown as WaitGraphView;
 }
 
 const OWN = { session: 12, around: new Set([2]) };
@@ -28,7 +28,7 @@ test("a wait for somebody who waits for a lock held around it leads back", () =>
 function semaphore(key: string, limit: number, held: object, wanted: object): KeyView {
   const linesOf = (permits: object) =>
     Object.entries(permits).map(([session, count]) => {
-      return { session: Number(session), owner: 1, permits: count as number };
+      return { session: Number(session), task: 1, permits: count as number };
     });
   const lines = { holds: linesOf(held), waiters: linesOf(wanted), closings: [] };
   return { key, kind: "semaphore", limit, ...lines } as unknown as KeyView;

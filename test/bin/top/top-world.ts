@@ -21,7 +21,7 @@ export function keyView({
   heldMs = 4_210,
   waiters = 0,
 }: LockOf): KeyView {
-  const who = { session: 7, identity: "anonymous", owner: 1, sequence: 1, permits: 0 } as const;
+  const who = { session: 7, identity: "anonymous", task: 1, sequence: 1, permits: 0 } as const;
   const hold = {
     ...who,
     token: 4711,

@@ -16,7 +16,7 @@ const hold = {
   session: 7,
   sessionName: "billing-7",
   identity: "anonymous",
-  owner: 1,
+  task: 1,
   heldMs: 4_210,
   waitedMs: 0,
   orderedBy: "",

@@ -58,23 +58,23 @@ describe("several keys", () => {
     expect((await world.until(waiting)).isHeld).toBe(true);
   });
 
-  it("are of one task by its owner; without one, acquires are tasks of their own", async () => {
+  it("are of one task if they name it; otherwise each is a task of its own", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const owner = client.owner();
-    const lock = await world.until(client.acquire("a", { owner }));
-    expect(lock.owner).toBe(owner);
-    const own = await failure(world, client.acquire("a", { owner }));
+    const task = client.task();
+    const lock = await world.until(client.acquire("a", { task }));
+    expect(lock.task).toBe(task);
+    const own = await failure(world, client.acquire("a", { task }));
     expect(own.code).toBe("DEADLOCK");
     expect(own.message).toMatch(/; share it with reentrant, upgrade the shared lock/);
     expect(own.message).toContain("its own task");
     const timeout = await failure(world, client.acquire("a", { waitMs: 100 }));
     expect(timeout.code).toBe("LOCK_TIMEOUT");
-    const undetected = client.acquire("a", { owner, waitMs: 100, detect: false });
+    const undetected = client.acquire("a", { task, waitMs: 100, detect: false });
     expect((await failure(world, undetected)).code).toBe("LOCK_TIMEOUT");
     const stranger = await connectTo(server);
-    const borrowed = stranger.client.acquire("b", { owner });
-    await expect(borrowed).rejects.toThrow(/owner must be one of this client/);
+    const borrowed = stranger.client.acquire("b", { task });
+    await expect(borrowed).rejects.toThrow(/task must be one of this client/);
   });
 });
 

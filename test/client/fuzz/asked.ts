@@ -20,7 +20,7 @@ export class Process {
   readonly name: string;
   readonly platform: SimulatedPlatform;
   readonly client: Client;
-  readonly owners: readonly ReturnType<Client["owner"]>[];
+  readonly tasks: readonly ReturnType<Client["task"]>[];
   /** Holds that left it by a hand-over, and as what they were wanted then. */
   readonly left = new Map<string, ReadonlyMap<string, Asked>>();
   /** It hands over everything, so it calls nothing any more. */
@@ -28,11 +28,11 @@ export class Process {
   /** It ended without a word. */
   isDead = false;
 
-  constructor(name: string, platform: SimulatedPlatform, client: Client, ownerCount: number) {
+  constructor(name: string, platform: SimulatedPlatform, client: Client, taskCount: number) {
     this.name = name;
     this.platform = platform;
     this.client = client;
-    this.owners = Array.from({ length: ownerCount }, () => client.owner());
+    this.tasks = Array.from({ length: taskCount }, () => client.task());
   }
 
   get canCall(): boolean {
@@ -64,7 +64,7 @@ export interface Call {
   /** The lock that it is about. */
   readonly handle: Handle | undefined;
   /** The task that an acquire names. */
-  readonly owner: number | undefined;
+  readonly task: number | undefined;
   readonly controller: AbortController;
   readonly atMs: number;
   /** It waited for a connection, and counts from when there was one. */

@@ -275,10 +275,10 @@ export class Oracle {
 
   /** Whether somebody still wants it to be exclusive: by an upgrade, or as the same task. */
   #isRaised(handles: readonly Handle[], key: string): boolean {
-    return this.calls.some(({ state, kind, process, owner, handle, items }) => {
+    return this.calls.some(({ state, kind, process, task, handle, items }) => {
       if (state !== "pending" || items.get(key)?.mode !== "exclusive") return false;
       if (kind === "upgrade") return handle !== undefined && handles.includes(handle);
-      return handles.some((held) => held.process === process && held.lock.owner.id === owner);
+      return handles.some((held) => held.process === process && held.lock.task.id === task);
     });
   }
 
@@ -346,14 +346,14 @@ export class Oracle {
   }
 
   /** What waits does so in the table. */
-  #checkPending({ state, kind, process, marker, owner, number }: Call): void {
+  #checkPending({ state, kind, process, marker, task, number }: Call): void {
     if (state !== "pending" || process.isDead) return;
     if (kind !== "acquire") {
       if (kind !== "nest" && kind !== "upgrade")
         this.fail(`call ${number} (${kind}) is not answered`);
       return;
     }
-    if (owner !== undefined) return;
+    if (task !== undefined) return;
     for (const { waiters } of this.#views.values()) {
       for (const { session, sequence } of waiters) {
         const command = this.#commandOf(session, sequence);
@@ -371,13 +371,13 @@ export class Oracle {
     for (const session of sessions) if (session !== 0) this.#checkOrder(session);
   }
 
-  #checkTruth({ number, kind, marker, state, code, owner }: Call): void {
+  #checkTruth({ number, kind, marker, state, code, task }: Call): void {
     if (marker === "") return;
     const times = this.#server.executed.filter(
       ({ command }) => markerOf(command) === marker,
     ).length;
     if (times > 1) this.fail(`call ${number} (${marker}) was executed ${times} times`);
-    const mustBe = state === "done" && (kind === "update" || owner === undefined);
+    const mustBe = state === "done" && (kind === "update" || task === undefined);
     if (mustBe && times === 0) this.fail(`call ${number} (${marker}) counts as done, and was not`);
     const mustNotBe = code === "BUSY" || code === "DISK_FULL" || code === "INVALID_ARGUMENT";
     if (mustNotBe && times > 0)
@@ -397,7 +397,7 @@ export class Oracle {
       }
       // What a client gave up by its own count it has ended before anybody called for that.
       if (call === undefined || call.atMs > each.atMs || !call.isOfHeld) continue;
-      if (call.owner !== undefined || call.isDeferred) continue;
+      if (call.task !== undefined || call.isDeferred) continue;
       const { number } = call;
       for (const earlier of seen) {
         if (earlier.number < number) continue;

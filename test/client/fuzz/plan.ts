@@ -10,7 +10,7 @@ export const LOCK_KEYS = ["a", "b", "c"] as const;
 export const SEMAPHORE_KEY = "s";
 export const LIMIT = 2;
 const PROCESSES = 3;
-export const OWNERS = 2;
+export const TASKS = 2;
 export const PLAN_MS = 8_000;
 /** No fault lasts longer. */
 export const FAULT_MS_MAX = 3_000;
@@ -51,7 +51,7 @@ const acquire = fc.record({
   process: number,
   items,
   /** One of those that are named by several acquires; `undefined`: a task of its own. */
-  owner: fc.option(between(0, OWNERS - 1), { nil: undefined, freq: 2 }),
+  task: fc.option(between(0, TASKS - 1), { nil: undefined, freq: 2 }),
   waitMs,
   abortMs,
   /** After which it is released; `undefined`: not before the end of the plan. */

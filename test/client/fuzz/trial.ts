@@ -32,12 +32,12 @@ import { Oracle } from "./oracle.js";
 import {
   FAULT_MS_MAX,
   LIMIT,
-  OWNERS,
   PLAN_MS,
   type Plan,
   SEMAPHORE_KEY,
   type Step,
   type StepOf,
+  TASKS,
 } from "./plan.js";
 
 /** Within it everything that there is to report arrives, once nothing fails any more. */
@@ -123,7 +123,7 @@ export class Trial {
     const platform = new SimulatedPlatform(this.#world, this.#server, rate, true);
     const connecting = connectOn(platform, this.#settings(name, settings));
     const client = await this.#world.until(connecting);
-    const process = new Process(name, platform, client, OWNERS);
+    const process = new Process(name, platform, client, TASKS);
     this.#oracle.processes.push(process);
     return process;
   }
@@ -210,7 +210,7 @@ export class Trial {
   #call(
     kind: CallKind,
     process: Process,
-    given: Partial<Pick<Call, "marker" | "items" | "handle" | "owner">>,
+    given: Partial<Pick<Call, "marker" | "items" | "handle" | "task">>,
   ): Call {
     const call: Call = {
       number: this.#oracle.calls.length + 1,
@@ -219,7 +219,7 @@ export class Trial {
       marker: "",
       items: new Map(),
       handle: undefined,
-      owner: undefined,
+      task: undefined,
       isDeferred: false,
       ...given,
       controller: new AbortController(),
@@ -269,21 +269,21 @@ export class Trial {
     this.#world.after(delayMs, () => process.platform.call(task));
   }
 
-  #acquire({ process: number, items, owner, waitMs, abortMs, ...step }: StepOf<"acquire">): void {
+  #acquire({ process: number, items, task, waitMs, abortMs, ...step }: StepOf<"acquire">): void {
     const process = this.#processAt(number);
     if (process === undefined) return;
     const { client } = process;
-    const named = owner === undefined ? undefined : process.owners[owner];
+    const named = task === undefined ? undefined : process.tasks[task];
     const marker = `acquire ${this.#oracle.calls.length + 1}`;
     const asked = askedOf(items);
-    const call = this.#call("acquire", process, { marker, items: asked, owner: named?.id });
+    const call = this.#call("acquire", process, { marker, items: asked, task: named?.id });
     const { maxHoldMs } = step;
     const options = {
       value: marker,
       signal: call.controller.signal,
       waitMs,
       maxHoldMs,
-      owner: named,
+      task: named,
       reentrant: named !== undefined,
     };
     this.#later(process, abortMs, () => call.controller.abort());
@@ -420,12 +420,12 @@ export class Trial {
       asked.set(key, { mode: held === "permits" ? held : mode, permits });
     }
     const marker = `nest ${this.#oracle.calls.length + 1}`;
-    const about = { handle, items: asked, owner: lock.owner.id, marker };
+    const about = { handle, items: asked, task: lock.task.id, marker };
     const call = this.#call("nest", process, about);
     const { signal } = call.controller;
     this.#later(process, abortMs, () => call.controller.abort());
     // What it nests in may be lost before: then it gets a hold of its own.
-    const options = { reentrant: true, owner: lock.owner, signal, waitMs, value: marker };
+    const options = { reentrant: true, task: lock.task, signal, waitMs, value: marker };
     const items = [...asked].map(([key, { mode: its, permits }]): WantedItem => {
       return its === "permits" ? { key, permits, limit: LIMIT } : { key, mode: its };
     });
@@ -442,7 +442,7 @@ export class Trial {
     const { process, lock, session, sequence } = handle;
     if (handle.isGiven) return;
     if (!this.#isOver && !process.canCall) return;
-    const call = this.#call("release", process, { handle, owner: this.#sharedOwnerOf(handle) });
+    const call = this.#call("release", process, { handle, task: this.#sharedTaskOf(handle) });
     handle.isGiven = true;
     const isLast = !this.#oracle.handles.some((other) => {
       const isSame = other.session === session && other.sequence === sequence;
@@ -452,7 +452,7 @@ export class Trial {
       const end = this.#oracle.endOf(session, sequence);
       if (result.released) {
         if (!call.isOfHeld) this.#oracle.fail(`call ${call.number} released what was lost`);
-        if (isLast && call.owner === undefined && end?.reason !== "released") {
+        if (isLast && call.task === undefined && end?.reason !== "released") {
           this.#oracle.fail(`call ${call.number} released ${sequence}, which is ${end?.reason}`);
         }
         return;
@@ -464,16 +464,16 @@ export class Trial {
   }
 
   /** The task of the lock, where others of its acquires may share the hold. */
-  #sharedOwnerOf({ process, lock }: Handle): number | undefined {
+  #sharedTaskOf({ process, lock }: Handle): number | undefined {
     const isNamed = this.#oracle.calls.some((call) => {
-      return call.process === process && call.owner === lock.owner.id;
+      return call.process === process && call.task === lock.task.id;
     });
-    return isNamed ? lock.owner.id : undefined;
+    return isNamed ? lock.task.id : undefined;
   }
 
   #handOver(handle: Handle): void {
     const { process, session, sequence, lock } = handle;
-    const call = this.#call("handOver", process, { handle, owner: this.#sharedOwnerOf(handle) });
+    const call = this.#call("handOver", process, { handle, task: this.#sharedTaskOf(handle) });
     const handing = lock.handOver({ ttlMs: HANDED_OVER_MS });
     call.isDeferred = lock.isHeld;
     this.#await(call, handing, (handed) => {
@@ -636,7 +636,7 @@ export class Trial {
     const connect = async (): Promise<void> => {
       try {
         const client = await connectOn(platform, this.#settings(name, {}));
-        heir = new Process(name, platform, client, OWNERS);
+        heir = new Process(name, platform, client, TASKS);
         heir.isDead = isDead;
       } catch (error) {
         const code = codeOf(error);

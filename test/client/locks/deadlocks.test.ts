@@ -115,15 +115,15 @@ describe("a deadlock within one process", () => {
     const { world, server, one } = await billing(true);
     const holder = await connectTo(server, { ttlMs: 60_000, name: "holder" });
     const blocker = await world.until(holder.client.acquire("a", { mode: "shared" }));
-    const task = one.client.owner();
-    const held = await world.until(one.client.acquire("b", { owner: task }));
+    const task = one.client.task();
+    const held = await world.until(one.client.acquire("b", { task }));
     // Waits in "a" behind the holder, and for "b".
     const both = one.client.acquireAll([{ key: "a" }, { key: "b" }]);
     both.catch(() => undefined);
     await world.run(20);
     const error = await failure(world, held.acquire("a", { mode: "shared" }));
     const [refused, ahead] = cycleOf(error);
-    expect(refused).toMatchObject({ owner: task.id, key: "a" });
+    expect(refused).toMatchObject({ task: task.id, key: "a" });
     expect(ahead?.blocksAt).toContain(THIS_FILE);
     const { members } = await world.until(one.client.explainDeadlock(error));
     expect(members[1]?.blocksBy).toMatchObject({ key: "a", token: 0 });

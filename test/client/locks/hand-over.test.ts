@@ -238,7 +238,7 @@ describe("a lock that is handed over", () => {
     const asked: Promise<string>[] = [];
     lock.signal.addEventListener("abort", () => {
       const code = ({ code }: HoldfastError) => code;
-      asked.push(client.acquire("k", { owner: lock.owner }).then(() => "granted", code));
+      asked.push(client.acquire("k", { task: lock.task }).then(() => "granted", code));
       asked.push(lock.handOver().then(() => "handed over", code));
       asked.push(other.handOver({ owner: "worker" }).then(() => "handed over", code));
       void client.close();
@@ -459,12 +459,12 @@ describe("several holds that were handed over", () => {
     const handed = { ...(all[0] as (typeof all)[0]), holds: all.flatMap(({ holds }) => holds) };
     const heir = await connectTo(each.server);
     const { locks } = await world.until(heir.client.adopt(handed));
-    const [one, two, three] = locks.map(({ owner }) => owner);
+    const [one, two, three] = locks.map(({ task: owner }) => owner);
     expect([one === two, one === three]).toEqual([true, false]);
-    const owner = heir.client.owner();
+    const owner = heir.client.task();
     const again = await several({ ...each, client: heir.client }, ["x", "y"]);
-    const named = await world.until(heir.client.adopt(again, { owner }));
-    expect(named.locks.map((lock) => lock.owner === owner)).toEqual([true, true]);
+    const named = await world.until(heir.client.adopt(again, { task: owner }));
+    expect(named.locks.map((lock) => lock.task === owner)).toEqual([true, true]);
   });
 
   it("are all released when the signal is aborted, however far it has come", async () => {

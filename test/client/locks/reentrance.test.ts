@@ -38,9 +38,9 @@ describe("a reentrant lock", () => {
   it("shares its fate: what ends it aborts all of its handles", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const owner = client.owner();
-    const one = await world.until(client.acquire("k", { owner, reentrant: true }));
-    const two = await world.until(client.acquire("k", { owner, reentrant: true }));
+    const task = client.task();
+    const one = await world.until(client.acquire("k", { task, reentrant: true }));
+    const two = await world.until(client.acquire("k", { task, reentrant: true }));
     const thief = await connectTo(server);
     await world.until(thief.client.acquire("k", { steal: true }));
     await world.run(20);
@@ -84,8 +84,8 @@ describe("a reentrant lock", () => {
   it("is of the same keys exactly: others of the task are refused with what to do", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const owner = client.owner();
-    const options = { owner, reentrant: true } as const;
+    const task = client.task();
+    const options = { task, reentrant: true } as const;
     const items = [{ key: "a" }, { key: "b", mode: "shared" } as const];
     const lock = await world.until(client.acquireAll(items, options));
     const again = await world.until(client.acquireAll([...items].reverse(), options));
@@ -100,7 +100,7 @@ describe("a reentrant lock", () => {
   it("of permits is counted up to what is held", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const options = { owner: client.owner(), reentrant: true } as const;
+    const options = { task: client.task(), reentrant: true } as const;
     const pool = client.semaphore("pool", { limit: 4 });
     const two = await world.until(pool.acquire({ ...options, permits: 2 }));
     const one = await world.until(pool.acquire({ ...options, permits: 1 }));
@@ -115,7 +115,7 @@ describe("a reentrant lock", () => {
     const { client } = await connectTo(server, { ttlMs: 60_000 });
     const other = await connectTo(server, { ttlMs: 60_000 });
     const held = await world.until(other.client.acquire("k"));
-    const options = { owner: client.owner(), reentrant: true } as const;
+    const options = { task: client.task(), reentrant: true } as const;
     const first = client.acquire("k", options);
     const late = failure(world, client.acquire("k", { ...options, waitMs: 200 }));
     const trying = client.tryAcquire("k", options);
@@ -136,7 +136,7 @@ describe("a reentrant lock", () => {
     for (let leaveMs = 0; leaveMs < 8; leaveMs += 0.5) {
       const { world, server } = setUp(1 + leaveMs * 2);
       const { client } = await connectTo(server);
-      const options = { owner: client.owner(), reentrant: true } as const;
+      const options = { task: client.task(), reentrant: true } as const;
       const controller = new AbortController();
       const { signal } = controller;
       const left = client.acquire("k", { ...options, signal });
@@ -159,7 +159,7 @@ describe("a reentrant lock", () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const { world, server } = setUp(seed);
       const { client } = await connectTo(server);
-      const options = { owner: client.owner(), reentrant: true } as const;
+      const options = { task: client.task(), reentrant: true } as const;
       const lock = await world.until(client.acquire("k", options));
       server.faults.hardRefusals = 0.7;
       const lowering = lock.downgrade().catch(() => undefined);
@@ -207,7 +207,7 @@ describe("a reentrant lock", () => {
     const { client } = await connectTo(server, { ttlMs: 20_000 });
     const other = await connectTo(server);
     const reader = await world.until(other.client.acquire("k", { mode: "shared" }));
-    const options = { owner: client.owner(), reentrant: true, mode: "shared" } as const;
+    const options = { task: client.task(), reentrant: true, mode: "shared" } as const;
     const one = await world.until(client.acquire("k", options));
     const two = await world.until(client.acquire("k", options));
     const upgrading = failure(world, one.upgrade());
@@ -237,7 +237,7 @@ describe("a reentrant lock", () => {
   it("has the cap of its grant, also for who joins it later", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 20_000 });
-    const options = { owner: client.owner(), reentrant: true, maxHoldMs: 5_000 } as const;
+    const options = { task: client.task(), reentrant: true, maxHoldMs: 5_000 } as const;
     await world.until(client.acquire("k", options));
     await world.run(1_900);
     const lock = await world.until(client.acquire("k", options));

@@ -66,14 +66,14 @@ describe("an observer of holdfast:acquire", () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const told = observe("holdfast:acquire");
-    const owner = client.owner();
-    const lock = await world.until(client.acquire("k", { mode: "shared", waitMs: 500, owner }));
+    const task = client.task();
+    const lock = await world.until(client.acquire("k", { mode: "shared", waitMs: 500, task }));
     expect(eventsOf(told)).toEqual(DONE);
     expect(told[0]?.copy).toEqual({
       operation: "acquire",
       keys: ["k"],
       mode: "shared",
-      owner: owner.id,
+      task: task.id,
       waitMs: 500,
       session: client.session,
       endpoint: server.endpoints[0],
@@ -193,7 +193,7 @@ describe("an observer of holdfast:release", () => {
         keys: ["k"],
         mode: "exclusive",
         token: lock.token,
-        owner: lock.owner.id,
+        task: lock.task.id,
         session: client.session,
         endpoint: server.endpoints[0],
         result: { released: true },

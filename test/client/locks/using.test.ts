@@ -51,25 +51,25 @@ describe("a lock in use", () => {
     expect(await world.until(early)).toBe(true);
   });
 
-  it("nests others under the same owner, and none once it is gone", async () => {
+  it("nests others under the same task, and none once it is gone", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const owners: number[] = [];
+    const tasks: number[] = [];
     await world.until(
       client.using("outer", async (outer) => {
         await outer.using("inner", () => {
           for (const key of ["outer", "inner"]) {
-            owners.push(...server.table.inspect(key).holds.map(({ owner }) => owner));
+            tasks.push(...server.table.inspect(key).holds.map(({ task }) => task));
           }
         });
         await outer.release();
         await expect(outer.acquire("late")).rejects.toMatchObject({ code: "LOCK_LOST" });
       }),
     );
-    expect(owners).toHaveLength(2);
-    expect(owners[0]).toBe(owners[1]);
+    expect(tasks).toHaveLength(2);
+    expect(tasks[0]).toBe(tasks[1]);
     const other = await world.until(client.acquire("other"));
-    expect(server.table.inspect("other").holds[0]?.owner).not.toBe(owners[0]);
+    expect(server.table.inspect("other").holds[0]?.task).not.toBe(tasks[0]);
     await world.until(Promise.resolve(other[Symbol.asyncDispose]()));
   });
 });

@@ -84,7 +84,7 @@ describe("wrong arguments", () => {
       { value: null },
       { steal: 1 },
       { detect: null },
-      { owner: {} },
+      { task: {} },
       "exclusive",
     ];
     for (const options of wrong) {

@@ -150,7 +150,7 @@ describe("evidence", () => {
 function sendAcquire(nowMs: number): Promise<HeldLock | undefined> {
   const lock = locks.request({
     items: [{ key: "k", mode: "exclusive" }],
-    owner: locks.newOwner(),
+    task: locks.newTask(),
     waitMs: WAIT_FOREVER,
     isTry: false,
     isReentrant: false,

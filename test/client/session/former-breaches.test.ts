@@ -196,8 +196,8 @@ describe("calls in one turn", () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { world, server } = setUp(seed);
       const { client } = await connectTo(server);
-      const owner = client.owner();
-      const lock = await world.until(client.acquire("k", { owner }));
+      const task = client.task();
+      const lock = await world.until(client.acquire("k", { task }));
       let isRefused = false;
       server.faults.refuses = ({ op }) => {
         if (op !== OP.end || isRefused) return false;
@@ -205,7 +205,7 @@ describe("calls in one turn", () => {
         return true;
       };
       const releasing = lock.release();
-      const again = client.acquire("k", { owner });
+      const again = client.acquire("k", { task });
       expect(await world.until(releasing)).toEqual({ released: true });
       expect((await world.until(again)).isHeld).toBe(true);
       expect(isRefused).toBe(true);

@@ -50,7 +50,12 @@ describe("a holder", () => {
     const notices: unknown[] = [];
     lock.on("revoking", (notice) => notices.push(notice));
     const revoked = two.client.revoke({ key: "k" }, { graceMs: 10_000, reason: "maintenance" });
-    expect(await world.until(revoked)).toEqual({ revoked: 1, opened: 0, endsInMs: 10_000, leasesLeft: 0 });
+    expect(await world.until(revoked)).toEqual({
+      revoked: 1,
+      opened: 0,
+      endsInMs: 10_000,
+      leasesLeft: 0,
+    });
     await world.run(20);
     expect(notices).toMatchObject([{ reason: "maintenance" }]);
     expect(lock.isHeld).toBe(true);

@@ -15,16 +15,16 @@ interface Scene {
   readonly server: TableServer;
   readonly client: Client;
   /** Whose each of these keys is, by the table. */
-  ownersOf(...keys: string[]): number[];
+  tasksOf(...keys: string[]): number[];
 }
 
-async function scene(ownerFromContext = true): Promise<Scene> {
+async function scene(taskFromContext = true): Promise<Scene> {
   const { world, server } = setUp();
-  const { client } = await connectTo(server, { ownerFromContext, ttlMs: 60_000 });
-  const ownersOf = (...keys: string[]): number[] => {
-    return keys.flatMap((key) => server.table.inspect(key).holds.map(({ owner }) => owner));
+  const { client } = await connectTo(server, { taskFromContext, ttlMs: 60_000 });
+  const tasksOf = (...keys: string[]): number[] => {
+    return keys.flatMap((key) => server.table.inspect(key).holds.map(({ task }) => task));
   };
-  return { world, server, client, ownersOf };
+  return { world, server, client, tasksOf };
 }
 
 /** Lets time pass in the simulated world, as any code may that awaits something of its own. */
@@ -32,9 +32,9 @@ function pause(world: SimulatedWorld): Promise<void> {
   return new Promise((resolve) => world.after(7, resolve));
 }
 
-describe("with ownerFromContext, an acquire inside a callback", () => {
+describe("with taskFromContext, an acquire inside a callback", () => {
   it("is of the same task, however deep and whichever way it is made", async () => {
-    const { world, client, ownersOf } = await scene();
+    const { world, client, tasksOf } = await scene();
     const deep = async (): Promise<void> => {
       await pause(world);
       await client.using("b", async () => {
@@ -52,7 +52,7 @@ describe("with ownerFromContext, an acquire inside a callback", () => {
     await world.until(
       client.using("a", async () => {
         await client.using("x", deep);
-        found.push(...ownersOf("a", "c", "d", "e", "h", "i"));
+        found.push(...tasksOf("a", "c", "d", "e", "h", "i"));
       }),
     );
     expect(found).toHaveLength(6);
@@ -60,7 +60,7 @@ describe("with ownerFromContext, an acquire inside a callback", () => {
   });
 
   it("counts siblings of one callback as that task too", async () => {
-    const { world, client, ownersOf } = await scene();
+    const { world, client, tasksOf } = await scene();
     const found: number[] = [];
     await world.until(
       client.using("a", async () => {
@@ -68,7 +68,7 @@ describe("with ownerFromContext, an acquire inside a callback", () => {
           ["b", "c"].map((key) =>
             client.using(key, async () => {
               await pause(world);
-              found.push(...ownersOf("a", key));
+              found.push(...tasksOf("a", key));
             }),
           ),
         );
@@ -103,32 +103,32 @@ describe("with ownerFromContext, an acquire inside a callback", () => {
   });
 
   it("is of another task when it names one, and so is what is nested in that", async () => {
-    const { world, client, ownersOf } = await scene();
-    const owner = client.owner();
+    const { world, client, tasksOf } = await scene();
+    const task = client.task();
     const found: number[] = [];
     await world.until(
       client.using("a", async () => {
-        await client.using("b", { owner }, async () => {
+        await client.using("b", { task }, async () => {
           await client.acquire("c");
-          found.push(...ownersOf("a", "b", "c"));
+          found.push(...tasksOf("a", "b", "c"));
         });
         await client.acquire("d");
-        found.push(...ownersOf("d"));
+        found.push(...tasksOf("d"));
       }),
     );
     const [a, b, c, d] = found;
-    expect([b, c]).toEqual([owner.id, owner.id]);
-    expect(a).not.toBe(owner.id);
+    expect([b, c]).toEqual([task.id, task.id]);
+    expect(a).not.toBe(task.id);
     expect(d).toBe(a);
   });
 
   it("is a Web Lock's own task all the same", async () => {
-    const { world, client, ownersOf } = await scene();
+    const { world, client, tasksOf } = await scene();
     const found: number[] = [];
     await world.until(
       client.using("a", () => {
         return client.locks.request("b", () => {
-          found.push(...ownersOf("a", "~locks/b"));
+          found.push(...tasksOf("a", "~locks/b"));
         });
       }),
     );
@@ -136,9 +136,9 @@ describe("with ownerFromContext, an acquire inside a callback", () => {
   });
 });
 
-describe("with ownerFromContext, nothing leaks", () => {
+describe("with taskFromContext, nothing leaks", () => {
   it("behind the callback, whether it ended well or not", async () => {
-    const { world, client, ownersOf } = await scene();
+    const { world, client, tasksOf } = await scene();
     const task = (async () => {
       await client.using("a", () => pause(world));
       const mistake = client.using("b", () => Promise.reject(new Error("mistake")));
@@ -147,34 +147,34 @@ describe("with ownerFromContext, nothing leaks", () => {
       await client.acquire("d");
     })();
     await world.until(task);
-    const [c, d] = ownersOf("c", "d");
+    const [c, d] = tasksOf("c", "d");
     expect(c).not.toBe(d);
   });
 
   it("into callers that run at the same time", async () => {
-    const { world, client, ownersOf } = await scene();
+    const { world, client, tasksOf } = await scene();
     const tasks = ["a", "b", "c"].map((key) => {
       return client.using(key, async () => {
         await pause(world);
         await client.acquire(`${key}/nested`);
         await pause(world);
-        return ownersOf(key, `${key}/nested`);
+        return tasksOf(key, `${key}/nested`);
       });
     });
     const outside = client.acquire("d");
     const found = await world.until(Promise.all(tasks));
     await world.until(outside);
     for (const [own, nested] of found) expect(nested).toBe(own);
-    expect(new Set([...found.flat(), ...ownersOf("d")]).size).toBe(4);
+    expect(new Set([...found.flat(), ...tasksOf("d")]).size).toBe(4);
   });
 
   it("into listeners, whichever task made the timer or the connection that calls them", async () => {
     const { world, server, client } = await scene();
-    const owners: number[] = [];
+    const tasks: number[] = [];
     const listen = (lock: Lock): void => {
       lock.signal.addEventListener("abort", async () => {
         const next = await client.acquire(`${lock.key}/again`);
-        owners.push(next.owner.id);
+        tasks.push(next.task.id);
       });
     };
     // The one is lost by a timer, the other by a message over a new connection.
@@ -187,17 +187,17 @@ describe("with ownerFromContext, nothing leaks", () => {
       for (const connection of server.connections) connection.cut();
       await client.inspect("a");
       await robber.client.acquireAll([{ key: "robbed" }], { steal: true });
-      while (owners.length < 2) await pause(world);
-      return lock.owner.id;
+      while (tasks.length < 2) await pause(world);
+      return lock.task.id;
     });
     const own = await world.until(task, 20_000);
-    expect(new Set([own, ...owners]).size).toBe(3);
+    expect(new Set([own, ...tasks]).size).toBe(3);
   });
 
   it("from one client into another", async () => {
     const { world, server, client } = await scene();
-    const other = await connectTo(server, { ownerFromContext: true, ttlMs: 60_000 });
-    const nested = client.using("a", () => other.client.using("b", (lock) => lock.owner.id));
+    const other = await connectTo(server, { taskFromContext: true, ttlMs: 60_000 });
+    const nested = client.using("a", () => other.client.using("b", (lock) => lock.task.id));
     expect(await world.until(nested)).toBe(1);
   });
 });
@@ -209,7 +209,7 @@ it("a signal that is aborted while the context is loaded gives the connection up
   const asked = connectOn(new SimulatedPlatform(world, server), {
     ...CLIENT_DEFAULTS,
     endpoints: server.endpoints,
-    ownerFromContext: true,
+    taskFromContext: true,
     signal,
   });
   const reason = new Error("enough");
@@ -218,16 +218,16 @@ it("a signal that is aborted while the context is loaded gives the connection up
   expect(server.opened).toEqual([]);
 });
 
-describe("without ownerFromContext", () => {
+describe("without taskFromContext", () => {
   it("an acquire is of a task only where that is said", async () => {
-    const { world, client, ownersOf } = await scene(false);
+    const { world, client, tasksOf } = await scene(false);
     const found: number[] = [];
     await world.until(
       client.using("a", async (lock) => {
         await lock.acquire("b");
         await client.acquire("c");
-        await client.acquire("d", { owner: lock.owner });
-        found.push(...ownersOf("a", "b", "c", "d"));
+        await client.acquire("d", { task: lock.task });
+        found.push(...tasksOf("a", "b", "c", "d"));
       }),
     );
     const [a, b, c, d] = found;
@@ -239,15 +239,15 @@ describe("without ownerFromContext", () => {
     const { world, server } = setUp();
     const platform = new SimulatedPlatform(world, server);
     Object.defineProperty(platform, "loadTaskContext", { value: undefined });
-    const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, ownerFromContext: true };
+    const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, taskFromContext: true };
     await expect(connectOn(platform, settings)).rejects.toThrow(TypeError);
     expect(server.opened).toEqual([]);
-    const plain = connectOn(platform, { ...settings, ownerFromContext: false });
+    const plain = connectOn(platform, { ...settings, taskFromContext: false });
     expect((await world.until(plain)).session).toBeGreaterThan(0);
     // What the deadlock of one looks like where tasks are named.
     const client = await world.until(plain);
-    const owner = client.owner();
-    await world.until(client.acquire("a", { owner }));
-    expect((await failure(world, client.acquire("a", { owner }))).code).toBe("DEADLOCK");
+    const task = client.task();
+    await world.until(client.acquire("a", { task }));
+    expect((await failure(world, client.acquire("a", { task }))).code).toBe("DEADLOCK");
   });
 });

@@ -154,11 +154,11 @@ describe("on a cluster, a request", () => {
     for (const wait of waits) wait.catch(() => undefined);
     await page.world.run(1_000);
     expect((await page.world.until(page.locks.query())).pending).toHaveLength(2);
-    const owners = ["~locks/a", "~locks/b"].flatMap((key) => {
+    const tasks = ["~locks/a", "~locks/b"].flatMap((key) => {
       const { holds, waiters } = page.server.table.inspect(key);
-      return [...holds, ...waiters].map(({ owner }) => owner);
+      return [...holds, ...waiters].map(({ task }) => task);
     });
-    expect(new Set(owners).size).toBe(4);
+    expect(new Set(tasks).size).toBe(4);
   });
 
   it("is seen and revoked by its key, which can only be asked for through its name", async () => {

@@ -56,7 +56,7 @@ class HandWritten {
 
 function acquire(sequence: number, key: string): SequencedCommand {
   const items = [{ key, mode: "exclusive" }] as const;
-  return { op: OP.acquire, sequence, mark: 1, acknowledged: [], owner: sequence, items, waitMs: 0 };
+  return { op: OP.acquire, sequence, mark: 1, acknowledged: [], task: sequence, items, waitMs: 0 };
 }
 
 async function attached() {

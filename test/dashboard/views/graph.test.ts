@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { graphLayout } from "../../../dashboard/views/graph/graph-layout.js";
-import type { GraphEdge, GraphOwner } from "../../../src/index.js";
+import type { GraphEdge, GraphTask } from "../../../src/index.js";
 
-function owners(count: number): GraphOwner[] {
+function tasksOf(count: number): GraphTask[] {
   return Array.from({ length: count }, (_, id) => {
-    return { id, session: id + 1, sessionName: `w${id}`, identity: "", owner: 1 };
+    return { id, session: id + 1, sessionName: `w${id}`, identity: "", task: 1 };
   });
 }
 
@@ -23,23 +23,23 @@ describe("the drawing of who waits for whom", () => {
       edge(3, 1, "ahead"),
       edge(3, 2, "ahead"),
     ];
-    const layout = graphLayout(owners(4), edges);
-    const columns = new Map(layout.owners.map(({ owner, column }) => [owner.id, column]));
+    const layout = graphLayout(tasksOf(4), edges);
+    const columns = new Map(layout.tasks.map(({ task, column }) => [task.id, column]));
     expect([0, 1, 2, 3].map((id) => columns.get(id))).toEqual([3, 2, 1, 0]);
-    const arrows = layout.edges.map(({ from, to }) => `${from.owner.id}${to.owner.id}`);
+    const arrows = layout.edges.map(({ from, to }) => `${from.task.id}${to.task.id}`);
     expect(arrows.sort()).toEqual(["10", "20", "21", "30", "32"]);
   });
 
   it("draws several keys between two tasks as one arrow", () => {
-    const { edges } = graphLayout(owners(2), [edge(1, 0, "holds", "a"), edge(1, 0, "holds", "b")]);
+    const { edges } = graphLayout(tasksOf(2), [edge(1, 0, "holds", "a"), edge(1, 0, "holds", "b")]);
     expect(edges).toHaveLength(1);
     expect(edges[0]?.edges.map(({ key }) => key)).toEqual(["a", "b"]);
   });
 
   it("draws a cycle", () => {
-    const layout = graphLayout(owners(3), [edge(0, 1), edge(1, 2), edge(2, 0)]);
+    const layout = graphLayout(tasksOf(3), [edge(0, 1), edge(1, 2), edge(2, 0)]);
     expect(layout.edges).toHaveLength(3);
-    expect(new Set(layout.owners.map(({ column }) => column)).size).toBe(3);
+    expect(new Set(layout.tasks.map(({ column }) => column)).size).toBe(3);
   });
 
   it("has no place twice, hides nothing silently, and depends on the graph alone", () => {
@@ -55,15 +55,15 @@ describe("the drawing of who waits for whom", () => {
     fc.assert(
       fc.property(graph, ([count, all]) => {
         const edges = all.filter(({ from, to }) => from !== to);
-        const layout = graphLayout(owners(count), edges);
-        const places = layout.owners.map(({ column, row }) => `${column}/${row}`);
+        const layout = graphLayout(tasksOf(count), edges);
+        const places = layout.tasks.map(({ column, row }) => `${column}/${row}`);
         expect(new Set(places).size).toBe(places.length);
-        expect(layout.owners.length + layout.hidden).toBe(count);
-        for (const { column, row } of layout.owners) {
+        expect(layout.tasks.length + layout.hidden).toBe(count);
+        for (const { column, row } of layout.tasks) {
           expect(column).toBeLessThan(layout.columns);
           expect(row).toBeLessThan(layout.rows);
         }
-        expect(graphLayout(owners(count).reverse(), edges)).toEqual(layout);
+        expect(graphLayout(tasksOf(count).reverse(), edges)).toEqual(layout);
       }),
     );
   });
@@ -76,7 +76,7 @@ describe("the drawing of who waits for whom", () => {
     fc.assert(
       fc.property(graph, (pairs) => {
         const layout = graphLayout(
-          owners(31),
+          tasksOf(31),
           pairs.map(([from, to]) => edge(from, to)),
         );
         for (const { from, to } of layout.edges) expect(from.column).toBeLessThan(to.column);

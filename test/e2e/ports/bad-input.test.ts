@@ -55,7 +55,7 @@ const acquire = (key: string): AcquireCommand => ({
   sequence: 1,
   mark: 1,
   acknowledged: [],
-  owner: 1,
+  task: 1,
   items: [{ key, mode: "exclusive" }],
   waitMs: 0,
 });

@@ -83,7 +83,7 @@ function codeOf({ log, a }: Scene, body: Body<SequencedCommand>): ErrorCode | un
 const acquire = (items: readonly Item[], options: Partial<AcquireTerms> = {}, waitMs = 0) =>
   ({
     op: OP.acquire,
-    owner: 1,
+    task: 1,
     items,
     waitMs,
     options: { ...ACQUIRE_DEFAULTS, ...options },
@@ -103,7 +103,7 @@ const handOver = (hold: Taken | number, ttlMs = 5_000, to = SECRET) =>
   ({ op: OP.handOver, target: of(hold), to, isBearer: true, ttlMs }) as const;
 const handOn = (hold: Taken, ttlMs = 5_000) =>
   ({ ...handOver(hold, ttlMs, OWNER), isBearer: false }) as const;
-const adopt = (key: string, secret = SECRET) => ({ op: OP.adopt, key, secret, owner: 1 }) as const;
+const adopt = (key: string, secret = SECRET) => ({ op: OP.adopt, key, secret, task: 1 }) as const;
 const changeSetting = (name: string, value: number | undefined) =>
   ({ op: OP.changeSetting, name, value }) as const;
 

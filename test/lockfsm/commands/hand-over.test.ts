@@ -58,7 +58,7 @@ describe("a hold that is handed over to a bearer", () => {
     });
     expect(b.acquire()).toEqual({ status: queued });
     expect(log.line("k")).toEqual(["a", "|", "b"]);
-    const view = { token, session: 0, owner: 0, holder: "bearer", leaseMs: 20_000, ttlMs: 20_000 };
+    const view = { token, session: 0, task: 0, holder: "bearer", leaseMs: 20_000, ttlMs: 20_000 };
     expect(log.table.inspect("k").holds).toMatchObject([
       {
         ...view,
@@ -327,7 +327,7 @@ describe("who adopts a hold", () => {
       endsAt: 0,
     });
     expect(log.line("k")).toEqual(["c", "|", "b"]);
-    const hold = { sequence: 1, token: token + 1, owner: 7, holder: "session", heldMs: 0 };
+    const hold = { sequence: 1, token: token + 1, task: 7, holder: "session", heldMs: 0 };
     expect(log.table.inspect("k").holds).toMatchObject([{ ...hold, leaseOwner: "" }]);
     expect(resultOf(c.end(1))).toEqual({ status: STATUS.released });
     expect(log.line("k")).toEqual(["b", "|"]);
@@ -474,5 +474,5 @@ describe("who adopts a hold", () => {
 function adopting(client: Client) {
   client.sequence += 1;
   const head = { sequence: client.sequence, mark: 1, acknowledged: [] };
-  return { op: OP.adopt, ...head, key: "k", secret: SECRET, owner: 2 } as const;
+  return { op: OP.adopt, ...head, key: "k", secret: SECRET, task: 2 } as const;
 }

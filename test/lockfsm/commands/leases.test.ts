@@ -64,7 +64,7 @@ describe("a lease", () => {
     const token = tokenOf(result);
     expect(result).toEqual({ status: leased, tokens: [token], endsAt: 15_000, slots: [] });
     expect(log.table.inspect("k").holds).toMatchObject([
-      { token, session: 0, owner: 0, holder: "owner", heldMs: 0, leaseMs: 5_000, ttlMs: 5_000 },
+      { token, session: 0, task: 0, holder: "owner", heldMs: 0, leaseMs: 5_000, ttlMs: 5_000 },
     ]);
     expect(b.acquire()).toEqual({ status: queued });
     expect(log.line("k")).toEqual(["owner", "|", "b"]);
@@ -716,8 +716,8 @@ describe("waits of owners and of tasks together", () => {
     expect(refusal).toEqual({
       status: ERROR_NUMBERS.DEADLOCK,
       cycle: [
-        { ...member, session: b.session, sessionName: "b", owner: 1, key: "l" },
-        { ...member, session: a.session, sessionName: "owner", owner: 0, key: "k" },
+        { ...member, session: b.session, sessionName: "b", task: 1, key: "l" },
+        { ...member, session: a.session, sessionName: "owner", task: 0, key: "k" },
       ],
     });
   });
@@ -736,9 +736,9 @@ describe("waits of owners and of tasks together", () => {
     const { log, a, b } = pair();
     b.take();
     a.lease(exclusive("k"), { name: "cron", waitMs: 9_000 });
-    const wait = { session: a.session, sessionName: "cron", owner: 0, identity: "anonymous" };
+    const wait = { session: a.session, sessionName: "cron", task: 0, identity: "anonymous" };
     expect(log.table.inspect("k").waiters).toMatchObject([wait]);
-    expect(log.table.waitGraph(100).owners).toMatchObject([wait, { sessionName: "b" }]);
+    expect(log.table.waitGraph(100).tasks).toMatchObject([wait, { sessionName: "b" }]);
   });
 });
 

@@ -74,7 +74,7 @@ describe("an order without a session", () => {
     const log = new ClusterLog();
     log.open("a").take(exclusive("k"));
     const items = exclusive("x");
-    const acquire = { op: OP.acquire, ...head, owner: 1, items, waitMs: 0 } as const;
+    const acquire = { op: OP.acquire, ...head, task: 1, items, waitMs: 0 } as const;
     const others: Command[] = [acquire, { op: OP.close, ...head }];
     for (const command of others) {
       log.apply({ session: 0, epoch: 0, command });

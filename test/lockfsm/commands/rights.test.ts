@@ -44,7 +44,7 @@ type Need = readonly [AccessLevel, readonly (string | typeof ALL)[]];
 const force = { graceMs: 0, now: true, reason: "" };
 const acquireOf = (...keys: string[]) => {
   const items = keys.map((key) => ({ key, mode: "shared" as const }));
-  return { op: OP.acquire, owner: 7, items, waitMs: WAIT_FOREVER, options: undefined };
+  return { op: OP.acquire, task: 7, items, waitMs: WAIT_FOREVER, options: undefined };
 };
 const takeOf = (...keys: string[]) => {
   const { items, waitMs, options } = acquireOf(...keys);
@@ -98,7 +98,7 @@ const COMMANDS: Readonly<Record<string, readonly [Need, (scene: Scene) => Wish]>
     ({ both }) => handingOver(both.sequence, false),
   ],
   "handOver of what is not held": [["none", []], () => handingOver(99, true)],
-  adopt: [["acquire", [KEY, OTHER]], () => ({ op: OP.adopt, key: KEY, secret: SECRET, owner: 1 })],
+  adopt: [["acquire", [KEY, OTHER]], () => ({ op: OP.adopt, key: KEY, secret: SECRET, task: 1 })],
   "revoke of a key": [
     ["operate", [KEY, OTHER]],
     () => ({ op: OP.revoke, key: KEY, token: 0, ...force }),

@@ -110,7 +110,7 @@ describe("release, then acquire of one owner", () => {
     const head = { mark: 1, acknowledged: [] };
     const items = exclusive("k");
     const acquire = a.make({
-      ...{ op: OP.acquire, sequence: 3, ...head, owner: 1, items, waitMs: WAIT_FOREVER },
+      ...{ op: OP.acquire, sequence: 3, ...head, task: 1, items, waitMs: WAIT_FOREVER },
     });
     expect(log.apply(acquire)).toEqual([]);
     expect(log.line("k")).toEqual(["a", "|"]);

@@ -79,7 +79,7 @@ describe("a steal", () => {
     const [first] = [a.take(shared("k"), asking), b.take(shared("k"), asking)];
     a.end(first);
     steal(log, thief, "k");
-    expect(log.table.inspect("k")).toMatchObject({ closings: [], holds: [{ owner: 1 }] });
+    expect(log.table.inspect("k")).toMatchObject({ closings: [], holds: [{ task: 1 }] });
   });
 
   test("ends what a bearer has, which then cannot be adopted", () => {

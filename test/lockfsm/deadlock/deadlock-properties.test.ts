@@ -70,7 +70,7 @@ function checkCycle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): W
   expect(cycle.length).toBeGreaterThan(0);
   return cycle.map((member, at) => {
     const next = cycle[(at + 1) % cycle.length] as CycleMember;
-    const owner = ownerOf(member.session, member.owner);
+    const owner = ownerOf(member.session, member.task);
     expect(rest.waits.some((wait) => wait.owner === owner)).toBe(true);
     const waits = waitsOfMember(scene, member, next);
     expect(waits, `${JSON.stringify(member)} does not wait for the next`).not.toEqual([]);
@@ -120,7 +120,7 @@ function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit
     expect(isOnCycle(rest, wait.owner), `${id} waits on no cycle`).toBe(true);
     const waitsOfMembers = checkCycle(scene, rest, cycle);
     const [first] = cycle;
-    expect(first && ownerOf(first.session, first.owner)).toBe(wait.owner);
+    expect(first && ownerOf(first.session, first.task)).toBe(wait.owner);
     // A request that closed a cycle, and was looked at later, gives way wherever it stands.
     if (!isAnswer && !work.isLate) {
       expect(isLast(work, id, waitsOfMembers), `${id} is not the last`).toBe(true);

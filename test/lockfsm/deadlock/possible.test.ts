@@ -149,14 +149,21 @@ function bruteForce(views: readonly KeyView[]): boolean {
   const held = new Map<string, Claim>();
   const waits = new Map<string, Claim>();
   for (const { key, kind, limit, holds: all, waiters } of views) {
-    for (const { session, owner, sequence, heldMs, permits: count } of all) {
+    for (const { session, task: owner, sequence, heldMs, permits: count } of all) {
       const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -heldMs };
       const claim = held.get(`${session}/${sequence}`) ?? fresh;
       claim.keys.set(key, Math.max(1, count));
       held.set(`${session}/${sequence}`, claim);
     }
     let need = 0;
-    for (const { session, owner, sequence, waitingMs, isEligible, permits: count } of waiters) {
+    for (const {
+      session,
+      task: owner,
+      sequence,
+      waitingMs,
+      isEligible,
+      permits: count,
+    } of waiters) {
       const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -waitingMs };
       const claim = waits.get(`${session}/${sequence}`) ?? fresh;
       need = Math.max(need, count);

@@ -72,13 +72,30 @@ export function sceneOf(
     const view = table.inspect(key);
     const line: Waiting[] = [];
     limits.set(key, view.limit);
-    for (const { token, mode, session, owner, permits, holder, leaseMs, endsInMs } of view.holds) {
+    for (const {
+      token,
+      mode,
+      session,
+      task: owner,
+      permits,
+      holder,
+      leaseMs,
+      endsInMs,
+    } of view.holds) {
       if (holder !== "session" || leaseMs === 0 || endsInMs === 0) continue;
       const held = holds.get(token) ?? { token, owner: ownerOf(session, owner), parts: [] };
       holds.set(token, held);
       held.parts.push({ key, mode, permits, behind: [] });
     }
-    for (const { session, sequence, owner, mode, permits, isUpgrade, endsInMs } of view.waiters) {
+    for (const {
+      session,
+      sequence,
+      task: owner,
+      mode,
+      permits,
+      isUpgrade,
+      endsInMs,
+    } of view.waiters) {
       if (endsInMs === 0) continue;
       const id = `${session}/${sequence}`;
       const upgrades = isUpgrade ? upgradeOf(id) : 0;
@@ -145,8 +162,8 @@ export function isOnCycle(scene: Scene, owner: string): boolean {
 
 /** The waits of a member of a named cycle that keep it waiting for the next one. */
 export function waitsOfMember(scene: Scene, member: CycleMember, next: CycleMember): Waiting[] {
-  const owner = ownerOf(member.session, member.owner);
-  const goal = ownerOf(next.session, next.owner);
+  const owner = ownerOf(member.session, member.task);
+  const goal = ownerOf(next.session, next.task);
   return scene.waits.filter((wait) => {
     const isMeant = wait.parts.some(({ key, mode }) => key === member.key && mode === member.mode);
     return wait.owner === owner && isMeant && leadsTo(scene, wait, member.key, goal);

@@ -311,7 +311,7 @@ export class WaitWorkload {
         const head = this.#head(at);
         this.#parts.set(this.#idOf(at, head.sequence), { ...handle, client: at });
         const key = handle.parts[0]?.key ?? "a";
-        return [at, { op: OP.adopt, ...head, key, secret, owner: task }];
+        return [at, { op: OP.adopt, ...head, key, secret, task: task }];
       }
       default:
         return this.#aboutHold(deed);
@@ -364,7 +364,7 @@ export class WaitWorkload {
       ? items.map(({ key }) => ({ key, mode: "exclusive" as const }))
       : items;
     const options = { ...ACQUIRE_DEFAULTS, ...rest, steal: rest.steal && asItems.length > 0 };
-    return [at, { op: OP.acquire, ...head, owner: by, items: asItems, waitMs, options }];
+    return [at, { op: OP.acquire, ...head, task: by, items: asItems, waitMs, options }];
   }
 
   #note(id: string, detect: boolean, rank: number): void {

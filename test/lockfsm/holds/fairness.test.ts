@@ -16,7 +16,7 @@ function releaseOne(log: ClusterLog, clients: readonly Client[], key: string): n
   const client = clients.find(({ session }) => session === hold?.session);
   if (hold === undefined || client === undefined) throw new Error(`${key} is not held`);
   client.end(hold);
-  return hold.owner;
+  return hold.task;
 }
 
 describe("a request without priority", () => {
@@ -79,7 +79,7 @@ describe("a request for many permits", () => {
     }
     expect(log.table.inspect("s").holds.map(({ sessionName }) => sessionName)).toEqual(["large"]);
     releaseOne(log, [large], "s");
-    expect(log.table.inspect("s").holds.map(({ owner }) => owner)).toEqual([4, 5, 6, 7]);
+    expect(log.table.inspect("s").holds.map(({ task: owner }) => owner)).toEqual([4, 5, 6, 7]);
   });
 });
 

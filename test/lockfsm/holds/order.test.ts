@@ -13,7 +13,7 @@ function serve(log: ClusterLog, clients: readonly Client[], key: string): string
     const [hold] = log.table.inspect(key).holds;
     if (hold === undefined) return served;
     const client = clients.find(({ session }) => session === hold.session) as Client;
-    served.push(`${hold.sessionName}/${hold.owner}`);
+    served.push(`${hold.sessionName}/${hold.task}`);
     client.end(hold.sequence);
   }
 }

@@ -155,7 +155,7 @@ describe("an acquire", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
-    const who = { session: a.session, sessionName: "a", owner: 1, identity: "anonymous" };
+    const who = { session: a.session, sessionName: "a", task: 1, identity: "anonymous" };
     const self = { ...who, key: "k", mode: "exclusive" };
     const status = ERROR_NUMBERS.DEADLOCK;
     expect(a.acquire()).toEqual({ status, cycle: [self] });
@@ -170,7 +170,7 @@ describe("an acquire", () => {
       status: STATUS.queued,
     });
     a.end(hold);
-    expect(log.table.inspect("k").holds).toMatchObject([{ owner: 2, session: a.session }]);
+    expect(log.table.inspect("k").holds).toMatchObject([{ task: 2, session: a.session }]);
   });
 
   test("that nobody may look for cycles through waits for itself forever", () => {

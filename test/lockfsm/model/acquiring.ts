@@ -58,7 +58,7 @@ const LOOKS_MAX = 16;
 const BLOCKERS_MAX = 4;
 
 export function acquire(model: Model, session: ModelSession, command: AcquireCommand): void {
-  const { sequence, owner } = command;
+  const { sequence, task: owner } = command;
   const options = command.options ?? ACQUIRE_DEFAULTS;
   const refuse = (result: Result) => answer(model, session, sequence, result);
   const problem = problemOf(model, command);
@@ -120,7 +120,7 @@ export function deadlineOf({ stamp }: Model, waitMs: number): number {
 }
 
 function problemOf(model: Model, command: AcquireCommand): Result | undefined {
-  const { items, owner } = command;
+  const { items, task: owner } = command;
   const isSound = isWellFormed(model, command) && Number.isSafeInteger(owner) && owner >= 0;
   return isSound ? kindProblemOf(model, items) : error("INVALID_ARGUMENT");
 }

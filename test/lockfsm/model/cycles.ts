@@ -197,7 +197,7 @@ function meantBy(
     const hidden = waits
       .filter(({ item }) => item.mode === member.mode && !maySee(item.key))
       .map(({ request, item: { key, mode } }) => ({ ...shown(request), key, mode }));
-    const isNoSession = member.session === 0 && member.sessionName === "" && member.owner === 0;
+    const isNoSession = member.session === 0 && member.sessionName === "" && member.task === 0;
     const isBlank = isNoSession && member.identity === "";
     const possible = isBlank && member.key === "" ? hidden : maySee(member.key) ? [member] : [];
     meant = meant.flatMap((before) => possible.map((one) => [...before, one]));
@@ -217,13 +217,13 @@ export function isVictim(model: Model, named: NamedCycle, refused: ModelRequest)
 /** A take that waits is shown by its own name. */
 function shown({ session, owner, take }: ModelOwner) {
   const { name: sessionName, identity } = take ?? session;
-  return { session: session.id, sessionName, identity: identity.name, owner };
+  return { session: session.id, sessionName, identity: identity.name, task: owner };
 }
 
 function isMember(member: CycleMember, asked: ModelOwner): boolean {
-  const { session, sessionName, identity, owner } = shown(asked);
+  const { session, sessionName, identity, task } = shown(asked);
   const isOfSession = member.session === session && member.sessionName === sessionName;
-  return isOfSession && member.identity === identity && member.owner === owner;
+  return isOfSession && member.identity === identity && member.task === task;
 }
 
 function waitsAs(waits: readonly ModelWait[], member: CycleMember): ModelWait[] {

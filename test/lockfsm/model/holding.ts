@@ -202,7 +202,7 @@ export function handOver(model: Model, session: ModelSession, command: HandOverC
 }
 
 export function adopt(model: Model, session: ModelSession, command: AdoptCommand): void {
-  const { sequence, key, secret, owner } = command;
+  const { sequence, key, secret, task: owner } = command;
   const bearer = { identity: session.identity, owner: secret, isBearer: true };
   const hold = holdOfOwner(model, bearer, key);
   const refuse = (result: Result) => answer(model, session, sequence, result);

@@ -54,7 +54,7 @@ const sequence = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 1, max: 30 }) },
   { weight: 1, arbitrary: fc.constantFrom(...ENDS) },
 );
-const owner = fc.oneof(
+const task = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 10 }) },
   { weight: 1, arbitrary: fc.constantFrom(...ENDS) },
 );
@@ -131,7 +131,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       ...head,
       op: op(OP.acquire),
-      owner,
+      task,
       items: fc.oneof(
         { weight: 3, arbitrary: fc.tuple(item) },
         { weight: 2, arbitrary: fc.array(item, { minLength: 1, maxLength: 4 }) },
@@ -238,7 +238,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       ttlMs: fc.constantFrom(0, 999, 1_000, 9_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ ...head, op: op(OP.adopt), key, secret, owner }) },
+  { weight: 3, arbitrary: fc.record({ ...head, op: op(OP.adopt), key, secret, task }) },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -177,7 +177,7 @@ export class Client {
   ) {
     const all = options === undefined ? undefined : { ...ACQUIRE_DEFAULTS, ...options };
     const head = this.#head(read);
-    return this.make({ op: OP.acquire, ...head, owner, items, waitMs, options: all });
+    return this.make({ op: OP.acquire, ...head, task: owner, items, waitMs, options: all });
   }
 
   acquire(
@@ -274,7 +274,7 @@ export class Client {
   }
 
   adopt(key: string, secret: string, owner = 1): Result | undefined {
-    return resultOf(this.send({ op: OP.adopt, ...this.#head({}), key, secret, owner }));
+    return resultOf(this.send({ op: OP.adopt, ...this.#head({}), key, secret, task: owner }));
   }
 
   /** `undefined`: its default. */

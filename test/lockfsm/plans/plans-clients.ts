@@ -193,7 +193,7 @@ export class Clients implements TableOutbox {
   #learn(client: ClientState, command: SequencedCommand, result: Result): void {
     const { sequence } = command;
     if (command.op === OP.acquire) {
-      const { owner, items } = command;
+      const { task: owner, items } = command;
       if ("token" in result) gain(client, { sequence, token: result.token, owner, items });
       const permits = items.find(({ mode }) => mode === "permits");
       if (permits && "limit" in result) this.#limits.set(permits.key, result.limit ?? USUAL_LIMIT);
@@ -207,7 +207,7 @@ export class Clients implements TableOutbox {
         owner === command.secret && keys.includes(command.key);
       this.#spent.push(...this.#left.filter(isIt));
       this.#left = this.#left.filter((one) => !isIt(one));
-      gain(client, { sequence, token, owner: command.owner, items: itemsOf(items) });
+      gain(client, { sequence, token, owner: command.task, items: itemsOf(items) });
     } else if (command.op === OP.end) {
       drop(client, command.target);
       client.waiting = client.waiting.filter((other) => other !== command.target);
@@ -314,7 +314,7 @@ export class Clients implements TableOutbox {
       case "acquire": {
         const { owner, waitMs, options } = wanted;
         const items = wanted.items.map((item) => this.#withLimit(item));
-        return { op: OP.acquire, ...head, owner, items, waitMs, options };
+        return { op: OP.acquire, ...head, task: owner, items, waitMs, options };
       }
       case "take":
         return this.#taking(wanted, head);
@@ -331,7 +331,7 @@ export class Clients implements TableOutbox {
         }
         const secret = isStranger ? "f".repeat(32) : left.owner;
         const key = elsewhere ?? left.keys[part % left.keys.length] ?? KEYS[0];
-        return { op: OP.adopt, ...head, key, secret, owner };
+        return { op: OP.adopt, ...head, key, secret, task: owner };
       }
       case "setLimit":
         return { op: OP.setLimit, ...head, key: wanted.key, limit: wanted.limit };
@@ -488,7 +488,7 @@ function handingOver(head: Head, { sequence: target }: Known, heir: Heir): Comma
 /** What a client does instead that has nothing yet with which it could do something. */
 function takingFirst(head: Head, pick: number): Command {
   const key = KEYS[pick % 3] ?? KEYS[0];
-  return { op: OP.acquire, ...head, owner: 1, items: [{ key, mode: "shared" }], waitMs: 500 };
+  return { op: OP.acquire, ...head, task: 1, items: [{ key, mode: "shared" }], waitMs: 500 };
 }
 
 function itemsOf(items: readonly HeldItem[]): Item[] {

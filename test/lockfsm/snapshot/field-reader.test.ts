@@ -43,7 +43,7 @@ const held = (count: number, of: object = {}): Result => ({
   ...{ status: ERROR_NUMBERS.LOCK_HELD, blockedBy: 0 },
   blockers: times(count, { ...one, ...of }),
 });
-const member = { session: 1, sessionName: "", owner: 1, key: "k", mode: "shared" } as const;
+const member = { session: 1, sessionName: "", task: 1, key: "k", mode: "shared" } as const;
 const deadlock = (count: number, of: object = {}): Result => ({
   status: ERROR_NUMBERS.DEADLOCK,
   cycle: times(count, { ...member, identity: "ops", ...of }),

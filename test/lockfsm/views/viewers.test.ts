@@ -121,11 +121,11 @@ describe("what concerns a key that may not be observed", () => {
     const { keys } = log.table.explain("open", of, () => undefined, viewer);
     expect(keys).toMatchObject([{ key: "open", blockers: [{ sessionName: "b", key: "open" }] }]);
     expect(log.table.explain("open", of, () => undefined).keys).toHaveLength(2);
-    const { edges, owners } = log.table.waitGraph(99, viewer);
+    const { edges, tasks: owners } = log.table.waitGraph(99, viewer);
     expect(edges.map(({ key }) => key)).toEqual(["open"]);
     expect(owners).toHaveLength(2);
     log.grant("ci", ["open", false, "none"]);
-    expect(log.table.waitGraph(99, viewer)).toMatchObject({ edges: [], owners: [] });
+    expect(log.table.waitGraph(99, viewer)).toMatchObject({ edges: [], tasks: [] });
   });
 
   test("is blank in the cycle of a deadlock, but for its mode", () => {
@@ -140,11 +140,11 @@ describe("what concerns a key that may not be observed", () => {
       status: ERROR_NUMBERS.DEADLOCK,
       cycle: [
         {
-          ...{ session: a.session, sessionName: "a", identity: "ci", owner: 1 },
+          ...{ session: a.session, sessionName: "a", identity: "ci", task: 1 },
           ...{ key: "open", mode: "exclusive" },
         },
         {
-          ...{ session: 0, sessionName: "", identity: "", owner: 0 },
+          ...{ session: 0, sessionName: "", identity: "", task: 0 },
           ...{ key: "", mode: "exclusive" },
         },
       ],
@@ -170,11 +170,11 @@ describe("what concerns a key that may not be observed", () => {
     expect(others).toEqual([]);
     expect(seen?.cycle).toEqual([
       {
-        ...{ session: a.session, sessionName: "a", identity: "local", owner: 1 },
+        ...{ session: a.session, sessionName: "a", identity: "local", task: 1 },
         ...{ key: "open", mode: "exclusive" },
       },
       {
-        ...{ session: 0, sessionName: "", identity: "", owner: 0 },
+        ...{ session: 0, sessionName: "", identity: "", task: 0 },
         ...{ key: "", mode: "exclusive" },
       },
     ]);
@@ -228,7 +228,7 @@ test("views name the identity of each session, also when its credential is gone"
     { identity: "ci" },
     { identity: "local" },
   ]);
-  expect(table.waitGraph(9).owners).toMatchObject([{ identity: "local" }, { identity: "ci" }]);
+  expect(table.waitGraph(9).tasks).toMatchObject([{ identity: "local" }, { identity: "ci" }]);
   const explained = table.explain("k", undefined, () => undefined).keys[0]?.blockers ?? [];
   expect(explained[0]).toEqual({
     ...{ sessionName: "a", key: "k", mode: "exclusive", token: hold?.token, identity: "ci" },

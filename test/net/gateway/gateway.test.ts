@@ -89,7 +89,7 @@ describe("a client's connection", () => {
       { op: OP.endSession, ...head, session: 9, ...force },
       { op: OP.setLimit, ...head, key: "s", limit: 5 },
       { op: OP.handOver, ...head, target: 5, to: NONCE, isBearer: true, ttlMs: 1_000 },
-      { op: OP.adopt, ...head, key: "k", secret: NONCE, owner: 1 },
+      { op: OP.adopt, ...head, key: "k", secret: NONCE, task: 1 },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: undefined },
     ];
     const queries: ClientRequest[] = [
@@ -122,7 +122,7 @@ describe("a client's connection", () => {
     const options = { ...ACQUIRE_DEFAULTS, priority: 60, value: "v".repeat(VALUE_BYTES_MAX) };
     const acknowledged = new Array<number>(ACKNOWLEDGED_MAX).fill(TOKEN_MIN);
     const acquires = Array.from({ length: 50 }, (_, i): ClientRequest => {
-      const head = { sequence: i + 1, mark: 1, acknowledged, owner: 1, waitMs: WAIT_FOREVER };
+      const head = { sequence: i + 1, mark: 1, acknowledged, task: 1, waitMs: WAIT_FOREVER };
       return { op: OP.acquire, ...head, items, options };
     });
     client.say(...acquires);

@@ -48,7 +48,7 @@ const acquire = (key: string): ClientRequest => ({
   sequence: 3,
   mark: 1,
   acknowledged: [],
-  owner: 1,
+  task: 1,
   items: [{ key, mode: "exclusive" }],
   waitMs: WAIT_FOREVER,
 });
@@ -167,7 +167,7 @@ describe("a value that is not allowed is answered with a code and the connection
     ["a limit of 0", { op: OP.setLimit, ...head, key: "k", limit: 7 }, "a16b07", "a16b00"],
     [
       "a secret too short",
-      { op: OP.adopt, ...head, key: "k", secret: NONCE, owner: 1 },
+      { op: OP.adopt, ...head, key: "k", secret: NONCE, task: 1 },
       `c410${NONCE}`,
       "c40100",
     ],

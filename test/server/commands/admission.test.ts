@@ -39,7 +39,7 @@ const NONCE = "0".repeat(32);
 function acquire(sequence: number, mark = sequence): SequencedCommand {
   const items = [{ key: "a", mode: "exclusive" }] as const;
   const head = { sequence, mark, acknowledged: [] };
-  return { op: OP.acquire, ...head, owner: 1, items, waitMs: WAIT_FOREVER };
+  return { op: OP.acquire, ...head, task: 1, items, waitMs: WAIT_FOREVER };
 }
 
 /** Weak. */

@@ -396,7 +396,7 @@ function commandOf(
 ): SequencedCommand {
   if ("target" in wish) return { op: OP.end, ...head, target: wish.target.sequence };
   const { key, mode, waitMs } = wish;
-  return { op: OP.acquire, ...head, owner: 1, items: [{ key, mode }], waitMs };
+  return { op: OP.acquire, ...head, task: 1, items: [{ key, mode }], waitMs };
 }
 
 function show(value: unknown): string {

@@ -29,7 +29,7 @@ const items = Array.from({ length: ITEMS_MAX }, (_, i) => {
   return { key, mode: "permits" as const, permits: share, limit: share };
 });
 const acquire = {
-  ...{ op: OP.acquire, sequence: 1, mark: 1, owner: 1, items, waitMs: WAIT_FOREVER },
+  ...{ op: OP.acquire, sequence: 1, mark: 1, task: 1, items, waitMs: WAIT_FOREVER },
   acknowledged: new Array<number>(ACKNOWLEDGED_MAX).fill(SEQUENCE_MAX),
   options: { ...ACQUIRE_DEFAULTS, value: "v".repeat(VALUE_BYTES_MAX) },
 };

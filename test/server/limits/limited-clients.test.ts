@@ -127,7 +127,7 @@ describe("commands of an identity beyond its limit", () => {
       const items = Array.from({ length: 16 }, (_, j) => {
         return { key: `${i}/${j}/`.padEnd(400, "k"), mode: "exclusive" } as const;
       });
-      greedy.send({ op: OP.acquire, ...head, owner: 1, items, waitMs: 0 });
+      greedy.send({ op: OP.acquire, ...head, task: 1, items, waitMs: 0 });
     }
     const large = greedy.lastSequence;
     expect(await greedy.untilStatus(large)).toBe(GRANTED);
@@ -270,7 +270,7 @@ describe("reads of an identity", () => {
       const head = { sequence: holder.lastSequence + 1, mark: 1, acknowledged: [] };
       holder.lastSequence += 1;
       const items = [{ key: "crowded", mode: "shared" }] as const;
-      holder.send({ op: OP.acquire, ...head, owner: i + 1, items, waitMs: 0 });
+      holder.send({ op: OP.acquire, ...head, task: i + 1, items, waitMs: 0 });
     }
     await holder.untilReply(holders);
     const count = async (name: string, key: string): Promise<number> => {

@@ -48,7 +48,7 @@ function tableWith(locks: number, ttlMs = 15_000, leaseMs?: number): LockTable {
   apply(0, 0, { op: OP.open, nonce, attempt: 1, ttlMs, name: "a", metadata: "" });
   for (let sequence = 1; sequence <= locks; sequence += 1) {
     const items = [{ key: `key-${sequence}`, mode: "exclusive" as const }];
-    const head = { sequence, mark: 1, acknowledged: [], owner: sequence, waitMs: 0 };
+    const head = { sequence, mark: 1, acknowledged: [], task: sequence, waitMs: 0 };
     apply(1, 1, { op: OP.acquire, ...head, items, options: undefined });
   }
   if (leaseMs !== undefined) {

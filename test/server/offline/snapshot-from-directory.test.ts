@@ -55,7 +55,7 @@ function entriesFor(locks: number): Entry[] {
   ] as { kind: Entry["kind"]; data: Uint8Array }[];
   for (let sequence = 1; sequence <= locks; sequence += 1) {
     const items = [{ key: `key-${sequence}`, mode: "exclusive" as const }];
-    const head = { sequence, mark: 1, acknowledged: [], owner: sequence, waitMs: 0 };
+    const head = { sequence, mark: 1, acknowledged: [], task: sequence, waitMs: 0 };
     const acquire = { op: OP.acquire, ...head, items, options: undefined } as const;
     data.push({ kind: "command", data: batch(1_000 + sequence, 1, 1, acquire) });
   }

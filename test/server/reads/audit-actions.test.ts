@@ -107,7 +107,7 @@ test("a steal names the thief, and the hold that it ended names its victim", asy
   await thief.start(leader);
   const options = { ...{ priority: 0, maxHoldMs: 0, minHoldMs: 0, lockDelayMs: 0, value: "" } };
   thief.send({
-    ...{ op: OP.acquire, sequence: 1, mark: 1, acknowledged: [], owner: 1, waitMs: 0 },
+    ...{ op: OP.acquire, sequence: 1, mark: 1, acknowledged: [], task: 1, waitMs: 0 },
     items: [{ key: "orders/1", mode: "exclusive" }],
     options: { ...options, steal: true, detect: false },
   } as never);

@@ -62,7 +62,7 @@ describe.each([
         session: 1,
         sessionName: "s",
         identity: "anonymous",
-        owner: 1,
+        task: 1,
         sequence: 840,
         grantedWallMs: WALL_MS + 420 - 5,
         heldMs: 5,

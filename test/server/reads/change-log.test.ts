@@ -73,11 +73,13 @@ describe("the log of changeLog", () => {
           waitedMs: _ms,
           orderedBy: _by,
           holder: _who,
+          owner: task,
           ...change
         },
         i,
       ) => ({
         ...change,
+        task,
         revision: { index: i < 2 ? 7 : 9, number: i % 2 },
         stamp: i < 2 ? 600 : 800,
         wallMs: i < 2 ? 1_000 : 1_200,

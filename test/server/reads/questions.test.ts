@@ -90,7 +90,7 @@ describe("a node", () => {
     await take(holder, "a");
     await waiting.untilReply(waiting.acquire("a"));
     for (const payload of await askAll(world, { op: OP.waitGraph, limit: 100 })) {
-      const { owners, edges, isTruncated } = payload as WaitGraphView;
+      const { tasks: owners, edges, isTruncated } = payload as WaitGraphView;
       expect(isTruncated).toBe(false);
       expect(edges).toMatchObject([{ key: "a", mode: "exclusive", why: "holds" }]);
       const [edge] = edges;
@@ -211,7 +211,7 @@ describe("a hold", () => {
     const head = (sequence: number) => ({ sequence, mark: 1, acknowledged: [] });
     const options = { ...ACQUIRE_DEFAULTS, value: "v" };
     const items = [{ key: "a", mode: "exclusive" }] as const;
-    giver.send({ op: OP.acquire, ...head(1), owner: 1, items, waitMs: 0, options });
+    giver.send({ op: OP.acquire, ...head(1), task: 1, items, waitMs: 0, options });
     await giver.untilReply(1);
     const bearer = { to: SECRET, isBearer: true, ttlMs: 60_000 };
     giver.send({ op: OP.handOver, ...head(2), target: 1, ...bearer });
@@ -223,7 +223,7 @@ describe("a hold", () => {
       const held = { holder: "bearer", session: 0, token: between, value: "v" };
       expect(payload).toMatchObject({ holds: [held] });
     }
-    adopter.send({ op: OP.adopt, ...head(1), key: "a", secret: SECRET, owner: 1 });
+    adopter.send({ op: OP.adopt, ...head(1), key: "a", secret: SECRET, task: 1 });
     adopter.lastSequence = 1;
     const { result } = await adopter.untilReply(1);
     expect(result).toMatchObject({ status: STATUS.adopted, value: "v" });

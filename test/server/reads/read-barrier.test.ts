@@ -215,7 +215,7 @@ describe("a read", () => {
         sequence: i + 1,
         mark: 1,
         acknowledged: [],
-        owner: i + 1,
+        task: i + 1,
         items: [{ key: "a", mode: "exclusive" }],
         waitMs: -1,
       } as const,

@@ -96,7 +96,7 @@ export class SnapshotWorld {
     for (let n = 0; n < count; n += 1) {
       this.#sequence += 1;
       const items = [{ key: `key-${this.#sequence}`, mode: "exclusive" as const }];
-      const head = { sequence: this.#sequence, mark: 1, acknowledged: [], owner: 1, waitMs: 0 };
+      const head = { sequence: this.#sequence, mark: 1, acknowledged: [], task: 1, waitMs: 0 };
       this.#append({
         session: this.#session,
         epoch: 1,

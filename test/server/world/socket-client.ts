@@ -87,7 +87,7 @@ export class SocketClient {
 
   acquire(key: string, sequence: number, waitMs = 0): Promise<Reply> {
     const items = [{ key, mode: "exclusive" }] as const;
-    const rest = { acknowledged: [], owner: 1, items, waitMs };
+    const rest = { acknowledged: [], task: 1, items, waitMs };
     return this.#command(sequence, {
       op: OP.acquire,
       mark: this.#markAt(sequence),

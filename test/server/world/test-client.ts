@@ -100,7 +100,7 @@ export class TestClient {
 
   acquire(key: string, waitMs: number = WAIT_FOREVER, mode: LockMode = "exclusive"): number {
     const head = this.#head();
-    this.send({ op: OP.acquire, ...head, owner: 1, items: [{ key, mode }], waitMs });
+    this.send({ op: OP.acquire, ...head, task: 1, items: [{ key, mode }], waitMs });
     return head.sequence;
   }
 

@@ -144,7 +144,7 @@ export class LockActions {
     const isBounded = options?.detect === false && waitMs === WAIT_FOREVER;
     return {
       op: OP.acquire,
-      owner: this.#owner(),
+      task: this.#owner(),
       items: isSteal ? exclusively(items) : this.#withPermits(items),
       waitMs: isBounded ? random.integer(200, 800) : waitMs,
       options,
@@ -284,7 +284,7 @@ export class LockActions {
     const key = hold?.keys.at(-1);
     if (hold === undefined || key === undefined) return undefined;
     const secret = random.chance(0.1) ? "0".repeat(32) : hold.secret;
-    return { op: OP.adopt, key, secret, owner: this.#owner() };
+    return { op: OP.adopt, key, secret, task: this.#owner() };
   }
 
   #changeSetting(): Wish {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { possibleLines, refusedLines } from "../../../../bin/commands/seeing/graph.js";
 import type { RefusedDeadlock } from "../../../../src/index.js";
 
-const lock = { mode: "exclusive", owner: 1 } as const;
+const lock = { mode: "exclusive", task: 1 } as const;
 const WALL_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
 
 test("a refused deadlock is shown as a ring of waits that begins with the one that was refused", () => {
@@ -13,7 +13,7 @@ test("a refused deadlock is shown as a ring of waits that begins with the one th
       cycle: [
         { ...lock, session: 6, sessionName: "billing", identity: "anonymous", key: "a\u001b[2J" },
         { ...lock, session: 8, sessionName: "", identity: "ci", key: "b" },
-        { ...lock, session: 0, sessionName: "", identity: "", owner: 0, key: "" },
+        { ...lock, session: 0, sessionName: "", identity: "", task: 0, key: "" },
       ],
     },
   ];
@@ -32,7 +32,7 @@ test("a possible deadlock says for how long it has lasted, and is not called one
   const waits = { ...lock, session: 6, sessionName: "billing", identity: "anonymous" };
   const cycle = [
     { ...waits, key: "a" },
-    { ...waits, owner: 2, key: "b" },
+    { ...waits, task: 2, key: "b" },
   ];
   const [, heading, when, ...rows] = possibleLines([{ waitingMs: 90_000, cycle }]);
   expect([heading, when]).toEqual(["POSSIBLE DEADLOCKS", "for 1m 30s  perhaps a deadlock of 2"]);

@@ -285,7 +285,7 @@ export class MemoryLocks {
     return {
       ...{ token, ttlMs: endMs === Number.POSITIVE_INFINITY ? 0 : ttlMs, value },
       ...{ mode: limit > 0 ? "permits" : "exclusive", permits: limit > 0 ? permits : 0, slots: [] },
-      ...{ session: 0, sessionName: "", identity: "anonymous", owner: 0, sequence: 0 },
+      ...{ session: 0, sessionName: "", identity: "anonymous", task: 0, sequence: 0 },
       ...{ heldMs: 0, waitedMs: 0, leaseMs: endMs - this.nowMs, endsInMs: null },
       ...{
         isRevoked: false,

@@ -91,7 +91,7 @@ const acquire = (session: number, sequence: number, key: string, permits?: numbe
   command: {
     op: OP.acquire,
     ...head(sequence),
-    owner: 1,
+    task: 1,
     items:
       permits === undefined
         ? [{ key, mode: "exclusive" } as const]

@@ -40,7 +40,7 @@ export const handedOver: FuzzTarget = {
       return "refused";
     }
     for (const { keys, secret } of holds) {
-      const head = { sequence: 1, mark: 1, acknowledged: [], owner: 1 };
+      const head = { sequence: 1, mark: 1, acknowledged: [], task: 1 };
       const command = { op: OP.adopt, ...head, key: keys[0] ?? "", secret } as const;
       demand(decodeCommand(encodeCommand(command)) !== undefined, () => "no command to adopt it");
     }

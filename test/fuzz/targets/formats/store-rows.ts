@@ -109,7 +109,7 @@ async function runAudit(isRows: boolean, value: Uint8Array): Promise<Verdict> {
 }
 
 const TENURE: EndedTenure = {
-  ...{ key: KEY, mode: "exclusive", token: 7, session: 3, sessionName: "a", owner: 1, sequence: 2 },
+  ...{ key: KEY, mode: "exclusive", token: 7, session: 3, sessionName: "a", task: 1, sequence: 2 },
   ...{ identity: "billing", grantedWallMs: 1_800_000_000_000, heldMs: 20, reason: 1 },
   ...{ waitedMs: 5, orderedBy: "ops", holder: "bearer" },
 };

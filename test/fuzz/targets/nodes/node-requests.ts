@@ -181,7 +181,7 @@ async function begin(): Promise<Scene> {
   client.attach(600_000);
   await world.until("the client to be attached", () => client.session !== 0);
   const items = [{ key: `other/${HIDDEN}`, mode: "exclusive" }] as const;
-  const options = { owner: 1, items, waitMs: 0, value: HIDDEN };
+  const options = { task: 1, items, waitMs: 0, value: HIDDEN };
   await give(client, 1, { op: OP.acquire, ...options }, STATUS.granted);
   await world.run(RUN_MS);
   return { world, leader, node: followers[0] };

@@ -26,7 +26,7 @@ interface Giver {
   readonly withheld: Set<string>;
   /** Holds that a call of their own is to hand over, by number. */
   readonly alone: Set<number>;
-  /** Those of them that are given up, and that the log leaves to the session. */
+  /** Some of `alone`: holds that were given up, and that the log leaves to the session. */
   readonly stranded: Set<number>;
 }
 

@@ -244,7 +244,7 @@ export class LawHolds {
   /** Returns what is wrong. */
   adopt(
     session: number,
-    { sequence, key, secret, owner }: AdoptCommand,
+    { sequence, key, secret, task: owner }: AdoptCommand,
     result: Extract<Result, { status: typeof STATUS.adopted }>,
   ): string | undefined {
     const lease = this.leases.of({ owner: secret, person: BEARERS }, key);

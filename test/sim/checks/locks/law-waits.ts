@@ -135,9 +135,9 @@ export class LawWaits {
   problemOfCycle(refused: LawWait, result: Result): string | undefined {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
-    const isFirst = first?.session === refused.session && first.owner === refused.owner;
+    const isFirst = first?.session === refused.session && first.task === refused.owner;
     if (!isFirst) return "is not a member of the cycle for which it is refused";
-    for (const { session, owner, key } of others) {
+    for (const { session, task: owner, key } of others) {
       // Who may not observe its key is not told who it is.
       if (key === "") continue;
       const waits = [...this.#waits.values()].some((wait) => {

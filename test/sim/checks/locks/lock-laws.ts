@@ -629,7 +629,7 @@ export class LockLaws {
   }
 
   #waitOf(session: number, command: AcquireCommand): LawWait {
-    const { owner, items, waitMs, options, sequence } = command;
+    const { task: owner, items, waitMs, options, sequence } = command;
     const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
     const detects = options?.detect ?? true;
     const rest = { headStartMs, detects, upgrades: undefined, lease: undefined };

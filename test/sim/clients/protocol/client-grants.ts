@@ -50,7 +50,7 @@ export class ClientGrants {
     stamp: number,
   ): void {
     if (wish.op !== OP.acquire) return;
-    const { owner, options } = wish;
+    const { task: owner, options } = wish;
     const maxHoldMs = options?.maxHoldMs ?? 0;
     const endsAt = maxHoldMs === 0 ? 0 : stamp + maxHoldMs;
     if (result.slots !== undefined) this.#watch.onSeen(SIGHTINGS.slots);
@@ -66,7 +66,7 @@ export class ClientGrants {
     const { token, items, endsAt } = result;
     const claims = items.map(({ key, mode, slots }) => ({ key, mode, slots }));
     this.#take(
-      { sequence, owner: wish.owner, token, claims, endsAt },
+      { sequence, owner: wish.task, token, claims, endsAt },
       isLeft ? "released" : undefined,
     );
   }
@@ -132,5 +132,5 @@ function isLowering(calls: ClientCalls, target: number, key: string): boolean {
 
 function ownerOf(call: Call | undefined): number {
   const wish = call?.wish;
-  return wish?.op === OP.acquire || wish?.op === OP.adopt ? wish.owner : 0;
+  return wish?.op === OP.acquire || wish?.op === OP.adopt ? wish.task : 0;
 }

@@ -99,7 +99,7 @@ export class ClientSession {
   isBlocked(owner: number): boolean {
     return this.calls.all.some(({ wish, mayWait }) => {
       if (!mayWait) return false;
-      if (wish.op === OP.acquire) return wish.owner === owner;
+      if (wish.op === OP.acquire) return wish.task === owner;
       return wish.op === OP.upgrade && this.holds.of(wish.target)?.owner === owner;
     });
   }

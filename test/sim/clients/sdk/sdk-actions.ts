@@ -141,9 +141,9 @@ export class SdkActions {
   #request(client: Client): void {
     const { random, plan, semaphores } = this.#world;
     const { mix, locks } = plan;
-    const owner = client.owner();
+    const owner = client.task();
     const { marker, ask, options } = this.#wish(owner.id);
-    const own = { ...options, owner, value: marker };
+    const own = { ...options, task: owner, value: marker };
     const isTry = random.chance(TRY_SHARE);
     const waited = { ...own, waitMs: this.#waitMs() };
     const hasPermits = random.chance(locks.permits);
@@ -180,7 +180,7 @@ export class SdkActions {
     const hold = this.#world.random.pickOrNone(this.#process.holds.held);
     if (hold === undefined) return false;
     const { lock } = hold;
-    const { marker, ask, options } = this.#wish(lock.owner.id, true);
+    const { marker, ask, options } = this.#wish(lock.task.id, true);
     const [key = ""] = this.#keys(1);
     const mode = this.#mode();
     const waitMs = this.#waitMs();
@@ -197,7 +197,7 @@ export class SdkActions {
       if (mode === "permits") return { key, permits: slots.length };
       return { key, mode: random.chance(STRONGER_SHARE) ? "exclusive" : mode };
     });
-    const { owner } = hold.lock;
+    const { task: owner } = hold.lock;
     // The task may have the same keys by several holds: which of them it is counted with is not told.
     for (const other of this.#process.holds.held) {
       if (other.owner !== hold.owner || !hasSameKeys(other, hold)) continue;
@@ -206,7 +206,7 @@ export class SdkActions {
     }
     const { marker, ask, signal } = this.#wish(owner.id, true);
     const waitMs = this.#waitMs();
-    const options = { owner, reentrant: true, value: marker, signal, waitMs };
+    const options = { task: owner, reentrant: true, value: marker, signal, waitMs };
     ask(client.acquireAll(items, options), items);
     return true;
   }
@@ -224,11 +224,11 @@ export class SdkActions {
     const items = hold.claims.map(({ key, mode, slots }): WantedItem => {
       return mode === "permits" ? { key, permits: slots.length } : { key, mode };
     });
-    const { owner } = hold.lock;
+    const { task: owner } = hold.lock;
     holds.release(hold);
     const { marker, ask, options } = this.#wish(owner.id, true, true);
     ask(
-      client.acquireAll(items, { ...options, owner, value: marker, waitMs: this.#waitMs() }),
+      client.acquireAll(items, { ...options, task: owner, value: marker, waitMs: this.#waitMs() }),
       items,
     );
     return true;
@@ -320,7 +320,7 @@ export class SdkActions {
     const upgrade = lock.upgrade({ key, waitMs, signal: controller.signal });
     const what = `upgrade ${hold.token}`;
     const wish = this.#upgradeWish(hold, key);
-    const call = { what, owner: lock.owner.id, controller, wish };
+    const call = { what, owner: lock.task.id, controller, wish };
     this.#process.calls.track(call, upgrade.finally(raised.over), () => {
       raised.done();
       this.#process.holds.believe(hold);

@@ -29,9 +29,9 @@ export class SdkAdoptions {
     const { signal } = controller;
     const isOne = handed.holds.length === 1;
     // Several are of several tasks, each of which the client makes.
-    const owner = isOne ? client.owner() : undefined;
+    const owner = isOne ? client.task() : undefined;
     const { session } = client;
-    const adopted = client.adopt(handed, { owner, signal });
+    const adopted = client.adopt(handed, { task: owner, signal });
     for (const [at, { secret }] of handed.holds.entries()) {
       const what = `${ADOPT}${secret}`;
       const wish = wishOf(0, { op: OP.adopt, secret });

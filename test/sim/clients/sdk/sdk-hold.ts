@@ -145,7 +145,7 @@ export class SdkHold implements HeldBelief {
   }
 
   get owner(): number {
-    return this.lock.owner.id;
+    return this.lock.task.id;
   }
 
   /** Handles that were not given up. */
