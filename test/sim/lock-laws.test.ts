@@ -134,8 +134,18 @@ class Words {
   }
 
   revokeNow(session: number, key: string): void {
-    const wish = { op: OP.revoke, key, token: 0, graceMs: 0, now: true, reason: "" };
-    const left = { remaining: 0, opened: 0, endsInMs: 0, leasesLeft: 0 };
+    this.revokeKey(session, key, { graceMs: 0, now: true });
+  }
+
+  /** Ends one hold of the key, and says how many more there are, which are left as they were. */
+  revokeKey(
+    session: number,
+    key: string,
+    how: { readonly graceMs: number; readonly now?: boolean; readonly remaining?: number },
+  ): void {
+    const { graceMs, now = false, remaining = 0 } = how;
+    const wish = { op: OP.revoke, key, token: 0, graceMs, now, reason: "" };
+    const left = { remaining, opened: 0, endsInMs: graceMs, leasesLeft: 0 };
     this.ask(session, wish, { status: STATUS.revoked, count: 1, ...left });
   }
 
@@ -275,6 +285,16 @@ describe("nothing is said against", () => {
     words.adopt(3, notHeld(END_REASON.unknown));
     words.end(2, second, RELEASED);
     words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a hold of a bearer that a revoke left as it was, adopted and handed over again", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    words.handOver(1, first, leased(12, 1_001));
+    words.revokeKey(3, "k", { graceMs: 500, remaining: 1 });
+    const second = words.adopt(3, adopted(13, 0, "shared"));
+    words.handOver(3, second, leased(14, 1_001));
     expect(words.laws.complaint).toBeUndefined();
   });
 
@@ -679,6 +699,12 @@ describe("the laws are broken by", () => {
     test("and ends as if nobody had", () => {
       words.adopt(2, adopted(12, 1_001));
       expect(words.laws.complaint).toContain("11 ends at 1001, not at Infinity");
+    });
+
+    test("and handed over without the revoke with which it was adopted", () => {
+      words.revokeKey(3, "k", { graceMs: 500 });
+      words.handOver(2, words.adopt(2, adopted(12, 501)), leased(13, 1_001));
+      expect(words.laws.complaint).toContain("13 ends at 1001, not at 501");
     });
 
     test("twice", () => {

@@ -251,7 +251,9 @@ export class LawHolds {
     if (lease === undefined) return `${key} is adopted, and ${secret} has nothing in it`;
     const { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs } = lease;
     const kept = { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs };
-    const orders = [lease.orderedAt, ...lease.revokedAt.filter((at) => at > this.#stamp)];
+    // A revoke that would end it before the end that is told has left it as it was.
+    const told = result.endsAt === 0 ? Number.POSITIVE_INFINITY : result.endsAt;
+    const orders = [lease.orderedAt, ...lease.revokedAt].filter((at) => at >= told);
     const revokedAt = Math.min(...orders);
     const problem = this.leases.adopt(lease, result.endsAt);
     this.add({
