@@ -20,6 +20,7 @@ const VERSION = 1;
 export class HandOverBoard {
   #handed: HandedOver[] = [];
   #legacies: Legacy[] = [];
+  readonly #tried = new Set<string>();
   readonly #shared = new Map<string, readonly string[]>();
 
   get handed(): readonly HandedOver[] {
@@ -37,10 +38,14 @@ export class HandOverBoard {
     this.post({ version: VERSION, clusterId, confirmed: false, holds });
   }
 
-  /** What a client that knows the secret of the latest bearer may take it for. */
-  get ofBearer(): Legacy | undefined {
+  /**
+   * What a client that knows the secret of the latest bearer may take it for. Nobody does so again:
+   * by that name it is an owner like any other, and two who use one owner count on the same lease.
+   */
+  tryBearer(): Legacy | undefined {
     const hold = this.#handed.at(-1)?.holds[0];
-    if (hold === undefined) return undefined;
+    if (hold === undefined || this.#tried.has(hold.secret)) return undefined;
+    this.#tried.add(hold.secret);
     const claims = hold.keys.map((key) => ({ key, mode: "exclusive" as const, slots: [] }));
     return { owner: hold.secret, host: 0, claims };
   }

@@ -236,7 +236,7 @@ export class LeaseOwner implements Owner {
     const { board } = this.#world;
     const isHeir = heirs.chance(HEIR_SHARE);
     const isMeddler = !isHeir && heirs.chance(MEDDLER_SHARE);
-    const legacy = isHeir ? board.take(hosts) : isMeddler ? board.ofBearer : undefined;
+    const legacy = isHeir ? board.take(hosts) : isMeddler ? board.tryBearer() : undefined;
     if (legacy === undefined) return false;
     const { owner, claims } = legacy;
     const { ttlMs } = this.plan;
