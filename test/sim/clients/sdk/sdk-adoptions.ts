@@ -39,7 +39,8 @@ export class SdkAdoptions {
         { what, owner: owner?.id ?? 0, controller, wish },
         adopted,
         (found) => {
-          if (at === 0) this.#onAdopted(session, handed, found);
+          // It was called before that session began, or has lost it again.
+          if (at === 0) this.#onAdopted(client.session || session, handed, found);
         },
         (error) => {
           if (error === signal.reason || isOfAnotherCluster(error)) return;
