@@ -21,7 +21,7 @@ import { type PeerFields, type PeerLayout, UNREAD } from "./peer-fields.js";
 export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
 const MAGIC = 0x4846504c;
 const PREFIX_BYTES = 6;
-/** Each of the two addresses has at most so many. */
+/** The most bytes of each address. */
 const ADDRESS_BYTES_MAX = 1_024;
 /** More than the longest. */
 export const HELLO_BYTES_MAX = 2_304;
