@@ -251,7 +251,7 @@ export class LawHolds {
     if (lease === undefined) return `${key} is adopted, and ${secret} has nothing in it`;
     const { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs } = lease;
     const kept = { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs };
-    // A revoke that would end it before the end that is told has left it as it was.
+    // A revoke that would end it before the reported end has left it as it was.
     const told = result.endsAt === 0 ? Number.POSITIVE_INFINITY : result.endsAt;
     const orders = [lease.orderedAt, ...lease.revokedAt].filter((at) => at >= told);
     const revokedAt = Math.min(...orders);
