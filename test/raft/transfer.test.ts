@@ -1,7 +1,7 @@
 /** Rule 17: a transfer of leadership (thesis, 3.10), and every way in which it fails. */
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/raft/index.js";
-import { Cluster } from "./cluster/cluster.js";
+import { Cluster, TEST_CONFIG } from "./cluster/cluster.js";
 import { members } from "./cluster/configurations.js";
 import { accept, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./cluster/solo.js";
 
@@ -60,18 +60,24 @@ describe("rule 17: a leader that hands over", () => {
     expect([solo.raft.role, solo.raft.leader]).toEqual(["follower", 2]);
   });
 
-  it("gives up after an election timeout and goes on leading", () => {
+  it.each([
+    ["was told to stand", 2, 1],
+    ["still lacks entries", 3, 0],
+  ])("gives up after an election timeout when the target %s, and leads on", (_, target, told) => {
     const solo = leading();
-    solo.turn(handOver(5, 3));
-    const endMs = solo.nowMs + 100;
-    let ended = solo.turn().transferEnded;
+    const begun = solo.turn(handOver(5, target));
+    expect(ofType(begun.sendNow, "timeoutNow").length).toBe(told);
+    const endMs = solo.nowMs + TEST_CONFIG.electionTimeoutMs;
+    let ended = begun.transferEnded;
     while (ended === undefined && solo.nowMs < endMs + 50) {
+      expect(solo.propose(6).refused).toEqual([{ id: 6, reason: "transferring" }]);
       solo.receive(accept(2, 1, 1));
       ended = solo.after(10).transferEnded;
     }
     expect([ended, solo.nowMs]).toEqual([{ id: 5, isDone: false }, endMs]);
-    expect(solo.raft.role).toBe("leader");
+    expect([solo.raft.role, solo.raft.isTransferring]).toEqual(["leader", false]);
     expect(solo.propose(6).accepted).toMatchObject([{ id: 6 }]);
+    expect(solo.turn(handOver(7, 2)).refused).toEqual([]);
   });
 
   it("gives up at once when the target's connection ends", () => {

@@ -3,8 +3,9 @@
  * be durable, and what is known of the peers. Anything at or below the mark can be damaged, but
  * never torn.
  *
- * The file has two slots with equal contents, written and synced one after the other. A crash tears
- * at most one, and damage to one loses nothing: neither the mark, nor the incarnation, nor a peer.
+ * The file has two slots with equal contents, written and synced one after the other, and never the
+ * only intact one first. A crash tears at most one, and damage to one loses nothing: neither the
+ * mark, nor the incarnation, nor a peer.
  *
  * The incarnation also says which process owns the directory. A process that finds another
  * incarnation than its own must end, and must not overwrite it.
@@ -128,6 +129,8 @@ function isPossible({ incarnation, seq, index, term, firstSegment, lastSegment }
 }
 
 interface FoundMark extends Slot {
+  /** Where it was found. */
+  readonly offset: number;
   readonly intactSlots: number;
 }
 
@@ -145,15 +148,19 @@ export async function readMark(
   }
   const first = decodeSlot(content, 0);
   const second = decodeSlot(content, SLOT_BYTES);
-  const newest = (second?.generation ?? 0) > (first?.generation ?? 0) ? second : first;
+  const isSecondNewer = (second?.generation ?? 0) > (first?.generation ?? 0);
+  const newest = isSecondNewer ? second : first;
   if (newest === undefined) return undefined;
-  return { ...newest, intactSlots: first === undefined || second === undefined ? 1 : 2 };
+  const intactSlots = first === undefined || second === undefined ? 1 : 2;
+  return { ...newest, offset: isSecondNewer ? SLOT_BYTES : 0, intactSlots };
 }
 
 export class MarkFile {
   readonly #fileSystem: FileSystem;
   readonly #directory: string;
   readonly #file: File;
+  /** Where the slots are. First comes the one that was not used when the file was opened. */
+  readonly #offsets: readonly [number, number];
   #current: Mark;
   #generation: number;
   /** How many of the two slots could be read when the file was opened. */
@@ -163,11 +170,12 @@ export class MarkFile {
     fileSystem: FileSystem,
     directory: string,
     file: File,
-    { generation, mark, intactSlots }: FoundMark,
+    { generation, mark, offset, intactSlots }: FoundMark,
   ) {
     this.#fileSystem = fileSystem;
     this.#directory = directory;
     this.#file = file;
+    this.#offsets = [SLOT_BYTES - offset, offset];
     this.#current = mark;
     this.#generation = generation;
     this.intactSlots = intactSlots;
@@ -225,8 +233,7 @@ export class MarkFile {
     await this.demandOwn();
     this.#generation += 1;
     const slot = encodeSlot(mark, this.#generation);
-    await this.#file.write([slot], 0);
-    await this.#file.write([slot], SLOT_BYTES);
+    for (const offset of this.#offsets) await this.#file.write([slot], offset);
     this.#current = mark;
   }
 

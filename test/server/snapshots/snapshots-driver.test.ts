@@ -5,7 +5,11 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
+import { grant, order, putIdentity, putToken, removeCredential } from "../world/access-orders.js";
+import { showToken } from "../world/closed-cluster.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
+import type { TestClient } from "../world/test-client.js";
+import { Watcher } from "../world/watcher.js";
 import type { World, WorldNode } from "../world/world.js";
 
 /** A snapshot every few dozen commands, and next to nothing kept before it. */
@@ -32,6 +36,11 @@ async function beginRestoring(world: World, node: WorldNode): Promise<void> {
   node.log.writeMs = 3_000;
   await world.until("the snapshot is taken over", () => isRestoring(node));
   node.log.writeMs = undefined;
+}
+
+/** Whether the table of that node has the session of that client. */
+function isKnown(node: WorldNode, { session }: TestClient): boolean {
+  return node.table.identityOf(session) !== undefined;
 }
 
 function isRestoring(node: WorldNode): boolean {
@@ -106,5 +115,41 @@ describe("a node that takes over a snapshot", () => {
     // Its attach was committed meanwhile, and is answered when it is applied.
     await world.until("the answer", () => coming.attached(coming.attempt) !== undefined);
     expect(late.driver.status.keptBytes).toBe(0);
+  });
+
+  test("cuts off everyone it had, with a session and without, whatever the snapshot knows", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late, other] = followers;
+    const operator = world.client();
+    await operator.start(leader, 600_000);
+    await order(operator, putIdentity("ci"), putToken("ci", "secret"), grant("ci", "operate"));
+    const [lasting, expiring, removed] = [world.client(), world.client(), world.client()];
+    await lasting.start(late, 600_000);
+    await expiring.start(late, 1_000);
+    removed.connect(late);
+    await showToken(world, removed, "secret");
+    const watching = new Watcher(world, late);
+    await watching.untilBegun();
+    const [idle, attaching, reading] = [world.client(), world.client(), world.client()];
+    for (const client of [idle, attaching, reading]) client.connect(late);
+    await world.run(50);
+
+    world.network.cut([late.id], [leader.id, other.id]);
+    await order(operator, removeCredential("ci", "token"));
+    await world.until("the end of a session", () => !isKnown(leader, expiring));
+    await leaveBehind(world, late, leader);
+    attaching.attach();
+    reading.query({ op: OP.inspect, id: 5, key: "a" });
+    await beginRestoring(world, late);
+    await world.run(50);
+    const { client: watcher } = watching;
+    const clients = { lasting, expiring, removed, watcher, idle, attaching, reading };
+    const codes = Object.entries(clients).map(([name, { closed }]) => [name, closed?.code]);
+    expect(codes).toEqual(Object.keys(clients).map((name) => [name, 1012]));
+
+    await expiring.start(other);
+    expect(expiring.attached(expiring.attempt)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+    expect([isKnown(leader, lasting), isKnown(leader, expiring)]).toEqual([true, false]);
+    await expectAgreement(world);
   });
 });

@@ -16,6 +16,7 @@ import { ReignClock } from "./consensus/reign-clock.js";
 import type { Founding } from "./founding.js";
 import { ForwardOrder } from "./hearing/forward-order.js";
 import { ProgramOrder } from "./hearing/program-order.js";
+import { SkippedEntries } from "./hearing/skipped-entries.js";
 import { WatchStreams } from "./hearing/watch-streams.js";
 import { Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
@@ -41,6 +42,8 @@ export class ClusterChecks {
   readonly #events: ClusterEvents;
   readonly #fail: Fail;
   readonly #hashes = new Map<number, string>();
+  /** For the latest life of each node. */
+  readonly #skipped = new Map<number, SkippedEntries>();
   /** Where the log stood, as far as anybody outside can know. */
   #knownIndex: number;
   /** `#knownIndex` when something was asked for. */
@@ -84,11 +87,27 @@ export class ClusterChecks {
       members: () => this.raft.membersOf(node.id),
       membersIndex: () => this.raft.membersIndexOf(node.id),
     };
-    return new CoreChecks(node.id, raft, around, this.#fail);
+    const checks = new CoreChecks(node.id, raft, around, this.#fail);
+    const skipped = new SkippedEntries(node, this.#fail);
+    this.#skipped.set(node.id, skipped);
+    return {
+      beforeStep: (input) => checks.beforeStep(input),
+      afterStep: (input) => checks.afterStep(input),
+      onTake: (effects) => {
+        checks.onTake(effects);
+        skipped.onTake(effects);
+      },
+    };
+  }
+
+  afterTurn(node: SimNode): void {
+    this.raft.afterTurn(node.id, node.assembled.raft, node.isAlive);
+    this.#skipped.get(node.id)?.afterTurn();
+    this.#compareTable(node);
   }
 
   /** Compares the table of a node with the witness's table, if the node has applied more since. */
-  compareTable(node: SimNode): void {
+  #compareTable(node: SimNode): void {
     const { raft, table, driver } = node.assembled;
     if (raft.appliedIndex === node.comparedIndex) return;
     // While the table waits for a snapshot the core is ahead of it.

@@ -301,11 +301,8 @@ export class RunChecks implements WorldWatch {
 
   afterTurn(node: SimNode): void {
     if (node.state !== "running") return;
-    const { raft } = node.assembled;
-    const cluster = this.clusters.of(node);
-    cluster.raft.afterTurn(node.id, raft, node.isAlive);
-    this.#time?.afterTurn(raft);
-    cluster.compareTable(node);
+    this.clusters.of(node).afterTurn(node);
+    this.#time?.afterTurn(node.assembled.raft);
   }
 
   onLogged(node: SimNode, level: LogLevel, event: string, fields?: unknown): void {

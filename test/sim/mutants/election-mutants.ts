@@ -75,6 +75,16 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     seeds: [6_000_000],
   },
   {
+    name: "told-transfer-not-given-up",
+    rule: "17: a transfer is given up after an election timeout, also when its target has heard of it",
+    scenario: "leaders that change every moment",
+    file: "src/raft/transfer.ts",
+    find: "  transfer.isTold = true;\n",
+    replace:
+      "  leadership.transfer = { ...transfer, isTold: true, deadlineMs: Number.POSITIVE_INFINITY };\n",
+    seeds: [578],
+  },
+  {
     name: "vote-binds-nobody",
     rule: "26: a vote binds for as long as an election takes",
     scenario: "several nodes",

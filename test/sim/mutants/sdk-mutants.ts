@@ -289,7 +289,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-left-to-others",
     rule: "8.8: a client that adopts a hold gets what its former user knew that it had",
-    scenario: "applications that hand everything over",
+    scenario: "upgrades with late answers",
     file: "src/client/locks/hand-overs.ts",
     find: "    if (upgrade?.mayBeExecuted === true) this.#host.submit(",
     replace: "    if (upgrade?.mayBeExecuted === false) this.#host.submit(",
@@ -307,7 +307,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "heirs-ask-for-everything",
     rule: "8.9: a client that adopts asks for the first hold alone",
-    scenario: "applications that hand everything over",
+    scenario: "two heirs and little room",
     file: "src/client/locks/adoption.ts",
     find: "  const others = rest ? holds : await",
     replace: "  const others = rest || !rest ? holds : await",

@@ -97,7 +97,7 @@ const FOCUSES: readonly Focus[] = [
     ttlMs: [5_000, 6_000],
     mix: { shared: 0.7, release: 0.15, inspect: 0, close: 0 },
     locks: { handOver: 0.05, downgrade: 0.1, upgrade: 0.3, permits: 0, revoke: 0, steal: 0 },
-    faults: leftUnheard,
+    faults: (random, scene) => [...leftUnheard(random, scene), ...leftUnanswered(random, scene)],
   },
   {
     name: "a cluster that is away for longer than a lease",
@@ -347,7 +347,8 @@ function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
 
 /**
  * Processes hand everything over and cannot reach the nodes, for longer than they wait for them. The nodes
- * are started again meanwhile: else what was said last would reach them when the way opens.
+ * are started again meanwhile: else what was said last would reach them when the way opens. Half of the
+ * processes have no connection any more, and must give up nothing.
  */
 function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const hosts = clients.filter(({ speaks }) => speaks === "sdk").map(({ host }) => host);
@@ -361,7 +362,25 @@ function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fa
     { kind: "partition", atMs, side: hosts, forMs: random.integer(2_050, 2_300) },
     ...hosts.map(leave),
     { kind: "crashAll", atMs: atMs + 1_060, crash: "kill", downMs: random.integer(1, 100) },
+    ...hosts
+      .filter(() => random.chance(0.5))
+      .map((client): Fault => ({ kind: "reconnectClient", atMs, client })),
   ];
+}
+
+/** Processes hand everything over while answers to what they asked before are on their way. */
+function leftUnanswered(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return Array.from({ length: 6 }, () => random.pick(applications)).flatMap(({ host: client }) => {
+    const atMs = random.integer(500, stormMs - 500);
+    const [byMs, forMs] = [random.integer(100, 300), random.integer(60, 200)];
+    const leavesMs = atMs + random.integer(20, forMs);
+    const how = random.pick(["handOver", "handOver", "twins"] as const);
+    return [
+      { kind: "holdAnswers", atMs, client, byMs, forMs, pauseMs: 0 },
+      { kind: "restartClient", atMs: leavesMs, client, how, downMs: 1 },
+    ] satisfies Fault[];
+  });
 }
 
 /** One follower after the other is away for long enough to need a snapshot. */

@@ -81,6 +81,15 @@ export const SCENARIOS = {
   "applications that hand everything over": (plan) => {
     return sdk(plan) && faultsOf(plan).some(isDeparture);
   },
+  "two heirs and little room": (plan) => {
+    const isNarrow = plan.tuning.uncommittedBytesMax !== undefined || has("scarceMemory")(plan);
+    return isNarrow && faultsOf(plan).some((f) => f.kind === "restartClient" && f.how === "twins");
+  },
+  "upgrades with late answers": (plan) => {
+    return (
+      sdk(plan) && hasUpgrades(plan) && has("holdAnswers")(plan) && faultsOf(plan).some(isDeparture)
+    );
+  },
   "one trouble after the other": ({ isTimed }) => isTimed,
   "machines that sleep": has("suspendClient"),
   "silent nodes": ({ silence }) => silence !== undefined,

@@ -2,7 +2,7 @@
  * What one core promises its driver, checked input by input: a read is confirmed by a majority
  * and not older than what was committed when it was requested; the core stays loyal to a live
  * leader, and for a moment to the candidate it voted for; it accepts no change of members too
- * early and no proposal during a transfer of leadership; it does not lead without a majority and
+ * early and no proposal during a transfer of leadership, which it gives up in time; it does not lead without a majority and
  * a disk that answer. Which nodes hear each other follows from the messages (`core-ear.ts`), and
  * which ones count from the log.
  */
@@ -61,7 +61,7 @@ export class CoreChecks implements CoreWatch {
   readonly #around: CoreSurroundings;
   readonly #fail: Fail;
   readonly #ear: CoreEar;
-  readonly #handOver = new HandOver();
+  readonly #handOver: HandOver;
   readonly #reads = new Map<number, AskedRead>();
   /** Pre-votes that were asked for in this turn when no leader was in the way, by `ballot`. */
   readonly #welcome = new Set<string>();
@@ -84,6 +84,7 @@ export class CoreChecks implements CoreWatch {
     this.#around = around;
     this.#fail = fail;
     this.#ear = new CoreEar(id, around.times, around.lateMs);
+    this.#handOver = new HandOver(around.times.electionTimeoutMs);
   }
 
   beforeStep(input: Input): void {
@@ -92,7 +93,7 @@ export class CoreChecks implements CoreWatch {
     this.#termBefore = term;
     this.#hadLiveLeader = ear.hasLiveLeader(term);
     ear.onInput(input, term);
-    this.#handOver.onInput(input);
+    this.#handOver.onInput(input, ear.nowMs);
     if (input.type === "readIndex") {
       const behind = this.#around.committedIndex();
       const round = ear.reign?.term === term ? ear.reign.round : 0;
@@ -129,10 +130,7 @@ export class CoreChecks implements CoreWatch {
 
   onTake(effects: Effects): void {
     this.#ear.onTake(effects);
-    const early = this.#handOver.onTake(effects);
-    for (const id of early) {
-      this.#fail("no proposal during a transfer", `node ${this.#id} accepts ${id}`);
-    }
+    this.#checkHandOver(effects);
     this.#checkFitness();
     this.#checkReads(effects);
     for (const { id } of effects.accepted) {
@@ -155,6 +153,19 @@ export class CoreChecks implements CoreWatch {
     this.#unbound.clear();
     this.#untimely.clear();
     this.#overlapping.clear();
+  }
+
+  #checkHandOver(effects: Effects): void {
+    const { accepted, refused, overdue } = this.#handOver.onTake(effects, this.#ear.nowMs);
+    for (const id of accepted) {
+      this.#fail("no proposal during a transfer", `node ${this.#id} accepts ${id}`);
+    }
+    for (const id of refused) {
+      this.#fail("a transfer ends", `node ${this.#id} refuses ${id} although none is under way`);
+    }
+    for (const id of overdue) {
+      this.#fail("a transfer ends", `node ${this.#id} does not give up transfer ${id}`);
+    }
   }
 
   #checkReads({ reads, readsRefused, write }: Effects): void {

@@ -57,6 +57,8 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   readonly #connections = new Set<ServedConnection>();
   readonly #outbound = new Outbound(GATEWAY_DEFAULTS);
   readonly #sockets = new Map<GatewayConnection, NodeSocket>();
+  /** Sockets of doors of the same process. */
+  readonly #inProcess = new Set<GatewayConnection>();
   readonly #meter = new InputMeter({ clock: IDLE_METER_CLOCK });
   #requests: GatewayRequests | undefined;
   readonly life: ProcessLife;
@@ -72,6 +74,11 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   get nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
+  }
+
+  get open(): (ServedConnection | GatewayConnection)[] {
+    const all = [...this.#connections, ...this.#sockets.keys(), ...this.#inProcess];
+    return all.filter(({ isOpen }) => isOpen);
   }
 
   add(connection: ServedConnection): void {
@@ -116,6 +123,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
         onPong: () => {},
         onClosed: () => this.#gone(connection),
       });
+      this.#inProcess.add(connection);
       this.events?.onConnection(connection);
     });
     return socket.link;
@@ -146,6 +154,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   }
 
   #gone(connection: GatewayConnection): void {
+    this.#inProcess.delete(connection);
     // Never inside a turn of the driver, which may have closed it itself.
     this.life.timeline.after(0, () => {
       this.life.deliver(() => {

@@ -112,6 +112,7 @@ export class SimNode {
   #life: ProcessLife | undefined;
   #assembled: AssembledDriver | undefined;
   #doors: SimulatedDoors | undefined;
+  #gateway: SimulatedGateway | undefined;
   #lastRaft: AssembledDriver["raft"] | undefined;
   #startCount = 0;
   #startsLeft = Number.POSITIVE_INFINITY;
@@ -172,6 +173,11 @@ export class SimNode {
 
   get raftOrNone(): AssembledDriver["raft"] | undefined {
     return this.#assembled?.raft;
+  }
+
+  /** The connections of clients with its process, and of its doors. */
+  get openConnections(): readonly { readonly isOpen: boolean }[] {
+    return this.#gateway?.open ?? [];
   }
 
   /** The core of the life before the current one. */
@@ -391,6 +397,7 @@ export class SimNode {
     const gateway = new SimulatedGateway(life);
     const assembled = await this.#assemble(life, directory, gateway, random.next);
     gateway.events = assembled.driver.clientEvents;
+    this.#gateway = gateway;
     watchCore(assembled.raft, watch.coreOf(this, assembled.raft));
     this.#assembled = assembled;
     this.#state = "running";
