@@ -91,7 +91,7 @@ describe("the cluster", () => {
     const unknown = await failure(world, two.client.revoke({ token: locks[0]?.token ?? 0 }));
     expect(unknown.code).toBe("NOT_HELD");
     const none = await world.until(two.client.revoke({ key: "k" }));
-    expect(none).toEqual({ revoked: 0, opened: 0 });
+    expect(none).toEqual({ revoked: 0, opened: 0, endsInMs: 0, leasesLeft: 0 });
   });
 
   it("opens a key that ended holds keep closed, however many they are", async () => {
