@@ -46,7 +46,7 @@ export async function handOn(
   const { waitMs, signal } = options;
   await client.using("orders/1001", { ...options, priority: undefined }, () => undefined);
   const [lock] = await Promise.all([
-    client.acquire("a", { waitMs, signal, value: undefined, owner: undefined }),
+    client.acquire("a", { waitMs, signal, value: undefined, task: undefined }),
     client.tryAcquire("b", { signal }),
     client.acquireAll([{ key: "c", mode: undefined }], { waitMs }),
     client.semaphore("d", { limit: undefined }).acquire({ permits: undefined, waitMs }),
@@ -56,7 +56,7 @@ export async function handOn(
   ]);
   await lock.upgrade({ waitMs, signal });
   const handed = await lock.handOver({ ttlMs: undefined, owner: undefined });
-  await client.adopt(handed, { owner: undefined, rest: undefined, signal });
+  await client.adopt(handed, { task: undefined, rest: undefined, signal });
   await client.revoke({ key: "a" }, { graceMs: undefined, reason: undefined, signal });
   client.watch("a", { after: undefined, signal });
   await client.locks.request("w", { mode: undefined, ifAvailable: undefined, signal }, () => 1);
