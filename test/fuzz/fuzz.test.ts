@@ -1,11 +1,12 @@
 /** Every target with everything found so far, and with a few hundred changes by a fixed seed. */
 import { describe, expect, test } from "vitest";
+import { runsOf } from "../runs.js";
 import { corpusFiles, corpusFolders } from "./engine/corpus-files.js";
 import { fuzz } from "./engine/fuzzer.js";
 import { FUZZ_TARGETS } from "./targets/index.js";
 
 const SEED = 1;
-const EXECUTIONS = 300;
+const EXECUTIONS = runsOf(100);
 
 describe.each(FUZZ_TARGETS.map((target) => [target.name, target] as const))(
   "%s",

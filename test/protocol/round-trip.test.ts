@@ -34,6 +34,7 @@ import {
   WAIT_FOREVER,
   WAIT_MS_MAX,
 } from "../../src/protocol/index.js";
+import { runsOf } from "../runs.js";
 import { anyCommand, anyOperation, anyQuery, WIDTH_EDGES } from "./arbitraries.js";
 import { encodeRequest, frameOf, hex, read, type Told, wrap } from "./frames.js";
 
@@ -83,7 +84,7 @@ describe("a request", () => {
           expect(hex(encodeRequest(told.request))).toBe(hex(changed));
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -170,7 +171,7 @@ describe("a command", () => {
         const decoded = decodeCommand(changed);
         if (decoded !== undefined) expect(hex(encodeCommand(decoded))).toBe(hex(changed));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -293,7 +294,7 @@ describe("an operation", () => {
         const decoded = decodeOperation(changed);
         if (decoded !== undefined) expect(hex(encodeRequest(decoded))).toBe(hex(changed));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -333,7 +334,7 @@ describe("bytes of any kind", () => {
         expect(decodeCommand(b)).toEqual(isCommand ? request : undefined);
         expect(decodeOperation(b)).toEqual(isOperation ? request : undefined);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(2_000) },
     );
   });
 
@@ -348,7 +349,7 @@ describe("bytes of any kind", () => {
           expect((error as Error).message).toMatch(/^[\x20-\x7e]{1,110} at offset \d+$/);
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(2_000) },
     );
   });
 });

@@ -15,6 +15,7 @@ import {
   Writer,
   writeRequest,
 } from "../../src/protocol/index.js";
+import { runsOf } from "../runs.js";
 import { ACQUIRE_BY_SCHEMA } from "./acquire-by-schema.js";
 import { requestsOf } from "./arbitraries.js";
 import { bytes, hex } from "./frames.js";
@@ -80,7 +81,7 @@ describe.each(BY_HAND)("what is written by hand of $name", (operation) => {
         expect(hex(writtenByHand(request))).toBe(hex(encoded));
         expectAgreement(encoded);
       }),
-      { numRuns: 1_500 },
+      { numRuns: runsOf(500) },
     );
   });
 
@@ -107,7 +108,7 @@ describe.each(BY_HAND)("what is written by hand of $name", (operation) => {
         expectAgreement(changed);
         expectAgreement(changed.subarray(0, cut % changed.length));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 

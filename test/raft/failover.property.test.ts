@@ -8,7 +8,7 @@ import { NODE_TUNING_DEFAULTS } from "../../src/server/options.js";
 import { runsOf } from "../runs.js";
 import { TimedCluster, type Weather } from "./cluster/timed-cluster.js";
 
-const RUNS = runsOf(30);
+const RUNS = runsOf(12);
 const { electionTimeoutMs, closedPeerDelayMs } = NODE_TUNING_DEFAULTS;
 const WEATHER: Readonly<Record<string, Weather>> = {
   "quick disks": { linkMs: [0.1, 0.5], diskMs: [0.5, 1.5] },

@@ -11,7 +11,7 @@ import { runsOf } from "../../runs.js";
 import { plan } from "./plan.js";
 import { Trial } from "./trial.js";
 
-const RANDOM_RUNS = runsOf(20);
+const RANDOM_RUNS = runsOf(10);
 const RUNS_PER_SEED = 20;
 const MINUTE_MS = 60_000;
 

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkHistory, type HistoryEvent, lockModel } from "../../../jepsen-lite/checker/index.js";
 import { modelNamed } from "../../../jepsen-lite/foreign/index.js";
+import { runsOf } from "../../runs.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { randomHistory, randomLockHistory } from "./histories.js";
 
-const RUNS = 3_000;
+const RUNS = runsOf(1_000);
 
 function plainObject(model: string): PlainObject {
   const object = PLAIN_OBJECTS[model];

@@ -12,10 +12,11 @@ import { Refinement } from "../../../jepsen-lite/checker/linearizable/refinement
 import { layOut } from "../../../jepsen-lite/checker/linearizable/timeline.js";
 import { pairOperations } from "../../../jepsen-lite/checker/operations.js";
 import { modelNamed, readHistory } from "../../../jepsen-lite/foreign/index.js";
+import { runsOf } from "../../runs.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { historyOf, type Line, MOSTLY_UNKNOWN, randomHistory, validHistory } from "./histories.js";
 
-const RUNS = 3_000;
+const RUNS = runsOf(1_000);
 const SCHEDULE = { movesMax: 16, ends: MOSTLY_UNKNOWN };
 /** Far beyond what any of these histories needs, far below what trying everything would. */
 const STEPS_MAX = 1_000_000;

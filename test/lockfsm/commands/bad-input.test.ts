@@ -23,6 +23,7 @@ import {
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { arbitraryEntries, entriesFor } from "../plans/arbitrary-commands.js";
 import {
   type Client,
@@ -358,7 +359,7 @@ function answerAnything(begin: () => Everything, numRuns: number): Set<number> {
 }
 
 test("whatever a client sends, the table answers it, and goes on", () => {
-  const statuses = answerAnything(everything, 1_200);
+  const statuses = answerAnything(everything, runsOf(300));
   // It was not all of one kind.
   const { ok, granted, queued, released, notReleased, upgraded, revoked } = STATUS;
   const { adopted, leased } = STATUS;
@@ -377,6 +378,6 @@ test.each([
   ["run out meanwhile", 3],
   ["have run out", -20],
 ])("whatever a client sends, the table answers it, and goes on when tokens %s", (_, left) => {
-  const statuses = answerAnything(() => everythingNearTheEnd(left), 200);
+  const statuses = answerAnything(() => everythingNearTheEnd(left), runsOf(50));
   expect(statuses).toContain(ERROR_NUMBERS.TOKENS_EXHAUSTED);
 });

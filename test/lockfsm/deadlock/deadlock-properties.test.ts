@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { LockTable, TableEntry } from "../../../src/lockfsm/index.js";
 import { type CycleMember, MESSAGE, OP } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import {
   isOnCycle,
   ownerOf,
@@ -139,7 +140,7 @@ function isDecision(moment: Moment): boolean {
 }
 
 const settings = fc.record({ grantsPerStepMax: fc.constantFrom(64, 64, 1, 2) });
-const RUNS = Number(process.env["DEADLOCK_RUNS"] ?? 300);
+const RUNS = runsOf(100);
 
 describe("any life of a few owners", () => {
   test("leaves nobody waiting forever, and refuses nobody else", () => {

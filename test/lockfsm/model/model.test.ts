@@ -21,7 +21,7 @@ import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
-const RUNS = runsOf(80);
+const RUNS = runsOf(40);
 const EDGES_MAX = 10_000;
 
 test("says and shows after every entry what the naive model says and shows", () => {

@@ -13,6 +13,7 @@ import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/structures/due-heap.j
 import { hashNumber, ShardedMap } from "../../../src/lockfsm/structures/sharded-map.js";
 import { sortByNumber } from "../../../src/lockfsm/structures/sort.js";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { ClusterLog, exclusive } from "../plans/cluster-log.js";
 
 const { noCredential } = new AccessState();
@@ -123,7 +124,7 @@ test("stored replies are what a list of them would be, however many gaps there a
         );
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(100) },
   );
 });
 
@@ -157,7 +158,7 @@ test("a sort that pauses puts equal numbers and rows of any length in order", ()
       const expected = wanted.map((number, at) => [number, at] as const);
       expect(found).toEqual(expected.sort(([a, i], [b, j]) => a - b || i - j));
     }),
-    { numRuns: 60 },
+    { numRuns: runsOf(25) },
   );
 });
 

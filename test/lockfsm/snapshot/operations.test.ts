@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LockTable, TableEntry } from "../../../src/lockfsm/index.js";
 import { OP, type SessionMessage, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { arbitraryEntries, entriesFor } from "../plans/arbitrary-commands.js";
 import { type Client, ClusterLog, exclusive, shared } from "../plans/cluster-log.js";
 import { type Everything, everything, SECRET } from "../plans/everything.js";
@@ -175,6 +176,6 @@ test("a snapshot drawn among any commands is the table of its moment, and goes o
       const index = before.log.index + entries.length;
       expect(letEverythingEnd(copy, index)).toEqual(letEverythingEnd(table, index));
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(120) },
   );
 });

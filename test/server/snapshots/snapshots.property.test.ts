@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/random-stream.js";
+import { runsOf } from "../../runs.js";
 import { type SnapshotNode, SnapshotWorld } from "./snapshot-world.js";
 
-const SEEDS = 10;
+const SEEDS = runsOf(4);
 const ENTRIES = 900;
 
 /** What a core and its links would do: ask for every node that lags and gets nothing. */
