@@ -8,7 +8,6 @@ import { damageDirectory, kindOf } from "../../jepsen-lite/nemeses/file-damage.j
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { NodeHandle } from "../e2e/world/node-handle.js";
-import { runsOf } from "../runs.js";
 
 const FILES = [
   ...["mark", "VERSION", "log/00000001.seg", "log/00000002.seg", "log/next.tmp"],
@@ -21,7 +20,7 @@ const FILES = [
   ],
 ];
 const UNTOUCHED = ["store/LOG", "set-aside-1/mark"];
-const SEEDS = runsOf(100);
+const SEEDS = 300;
 
 test("damage hits every kind of file in every way, one at a time, and no evidence", async () => {
   const met = new Map<string, Set<string>>();
