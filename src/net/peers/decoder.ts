@@ -5,8 +5,9 @@
  */
 import type { NodeId } from "../../raft/index.js";
 import type { PeerMessage } from "../types.js";
+import { readAppend, readAppendReply } from "./append-bytes.js";
 import { FrameCursor, fail, openFrame } from "./frame-cursor.js";
-import { PEER_MESSAGES } from "./message-layout.js";
+import { PEER_MESSAGES, type PeerMessageForm } from "./message-layout.js";
 import { UNREAD } from "./peer-fields.js";
 
 export interface PeerDelivery {
@@ -55,7 +56,13 @@ function decodeMessage(
   if (form === undefined) return fail(`unknown message kind ${kind}`);
   if (version !== form.version) fail(`message kind ${kind} of version ${version}`);
   body.begin(length);
-  const content = form.layout(body, UNREAD);
+  const content = readContent(body, form);
   body.finish();
   return (form.isOfCore ? { type: "raft", message: content } : content) as PeerMessage;
+}
+
+function readContent(body: FrameCursor, { name, layout }: PeerMessageForm): object {
+  if (name === "append") return readAppend(body);
+  if (name === "appendReply") return readAppendReply(body);
+  return layout(body, UNREAD);
 }

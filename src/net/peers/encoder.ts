@@ -4,6 +4,7 @@
  */
 import { assert } from "../../errors/index.js";
 import type { PeerMessage } from "../types.js";
+import { writeAppend, writeAppendReply } from "./append-bytes.js";
 import type { PeerFrame } from "./frame.js";
 import { PEER_MESSAGES } from "./message-layout.js";
 
@@ -22,6 +23,8 @@ export function encodePeerMessage(frame: PeerFrame, group: number, message: Peer
   frame.uint32(group);
   const lengthAt = frame.length;
   frame.uint32(0);
-  form.layout(frame, content);
+  if (content.type === "append") writeAppend(frame, content);
+  else if (content.type === "appendReply") writeAppendReply(frame, content);
+  else form.layout(frame, content);
   frame.endLength(lengthAt);
 }

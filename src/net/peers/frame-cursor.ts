@@ -38,12 +38,12 @@ export class FrameCursor implements PeerFields {
   /** The two nodes of the link, which no message names. */
   readonly sender: NodeId;
   readonly receiver: NodeId;
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
 
   constructor(bytes: Uint8Array, sender: NodeId, receiver: NodeId) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
     this.sender = sender;
     this.receiver = receiver;
@@ -51,33 +51,33 @@ export class FrameCursor implements PeerFields {
 
   /** Begins a message of `length` bytes. */
   begin(length: number): void {
-    this.end = this.#advance(length) + length;
+    this.end = this.advance(length) + length;
     this.at -= length;
   }
 
   /** Ends the message that was begun, of which every byte must have been read. */
   finish(): void {
     if (this.at !== this.end) fail(`a message with ${this.end - this.at} bytes too many`);
-    this.end = this.#bytes.length;
+    this.end = this.bytes.length;
   }
 
   uint8(): number {
-    return this.#view.getUint8(this.#advance(1));
+    return this.view.getUint8(this.advance(1));
   }
 
   uint16(): number {
-    return this.#view.getUint16(this.#advance(2));
+    return this.view.getUint16(this.advance(2));
   }
 
   uint32(): number {
-    return this.#view.getUint32(this.#advance(4));
+    return this.view.getUint32(this.advance(4));
   }
 
   uint64(): number {
-    const at = this.#advance(8);
-    const high = this.#view.getUint32(at);
+    const at = this.advance(8);
+    const high = this.view.getUint32(at);
     if (high >= SAFE_HIGH_END) fail(`number beyond 2^53 at byte ${at}`);
-    return high * TWO_32 + this.#view.getUint32(at + 4);
+    return high * TWO_32 + this.view.getUint32(at + 4);
   }
 
   flag(): boolean {
@@ -140,8 +140,8 @@ export class FrameCursor implements PeerFields {
 
   /** A view of `count` bytes. */
   raw(count: number): Uint8Array {
-    const at = this.#advance(count);
-    return this.#bytes.subarray(at, at + count);
+    const at = this.advance(count);
+    return this.bytes.subarray(at, at + count);
   }
 
   #bufferOf(count: number): Buffer {
@@ -154,7 +154,8 @@ export class FrameCursor implements PeerFields {
     return length > bytesMax ? fail(`${length} bytes, at most ${bytesMax}`) : length;
   }
 
-  #advance(count: number): number {
+  /** Passes over `count` bytes. @returns where they begin */
+  advance(count: number): number {
     const { at, end } = this;
     if (count > end - at) fail(`cut short at byte ${end}: ${count} wanted at ${at}`);
     this.at = at + count;

@@ -33,18 +33,21 @@ export class PeerFrame implements PeerFields {
   onTaken: ((frame: PeerFrame) => void) | undefined;
   /** One function per frame instead of one per message. */
   readonly sent = (): void => this.onTaken?.(this);
-  /** Preceded in memory by space for the WebSocket header that the frame is sent with. */
-  #bytes: Uint8Array<ArrayBuffer>;
-  #view: DataView;
+  /**
+   * Preceded in memory by space for the WebSocket header that the frame is sent with. Another array,
+   * and another view, after each `advance` that needs more room.
+   */
+  bytes: Uint8Array<ArrayBuffer>;
+  view: DataView;
 
   constructor(capacity = INITIAL_BYTES) {
-    this.#bytes = bytesOf(capacity);
-    this.#view = viewOf(this.#bytes);
+    this.bytes = bytesOf(capacity);
+    this.view = viewOf(this.bytes);
   }
 
   /** Bytes of memory that the frame occupies, however little it contains. */
   get capacity(): number {
-    return this.#bytes.length;
+    return this.bytes.length;
   }
 
   get isEmpty(): boolean {
@@ -58,26 +61,26 @@ export class PeerFrame implements PeerFields {
   }
 
   uint8(value: number): void {
-    const at = this.#advance(1);
-    this.#bytes[at] = value;
+    const at = this.advance(1);
+    this.bytes[at] = value;
   }
 
   uint16(value: number): number {
-    const at = this.#advance(2);
-    this.#view.setUint16(at, value);
+    const at = this.advance(2);
+    this.view.setUint16(at, value);
     return value;
   }
 
   uint32(value: number): number {
-    const at = this.#advance(4);
-    this.#view.setUint32(at, value);
+    const at = this.advance(4);
+    this.view.setUint32(at, value);
     return value;
   }
 
   uint64(value: number): number {
-    const at = this.#advance(8);
-    this.#view.setUint32(at, Math.floor(value / TWO_32));
-    this.#view.setUint32(at + 4, value >>> 0);
+    const at = this.advance(8);
+    this.view.setUint32(at, Math.floor(value / TWO_32));
+    this.view.setUint32(at + 4, value >>> 0);
     return value;
   }
 
@@ -148,24 +151,24 @@ export class PeerFrame implements PeerFields {
    * The whole frame with its checksum, not copied: valid until the frame is returned to the pool.
    */
   finish(): Uint8Array {
-    this.#view.setUint32(0, crc32(this.#bytes.subarray(FRAME_CHECKSUM_BYTES, this.length)));
-    return this.#bytes.subarray(0, this.length);
+    this.view.setUint32(0, crc32(this.bytes.subarray(FRAME_CHECKSUM_BYTES, this.length)));
+    return this.bytes.subarray(0, this.length);
   }
 
   /** Writes how many bytes follow the u32 at `at`, now that they are written. */
   endLength(at: number): void {
-    this.#view.setUint32(at, this.length - at - 4);
+    this.view.setUint32(at, this.length - at - 4);
   }
 
   /** Moves what was written from `at` on to the end of another frame. */
   moveFrom(at: number, to: PeerFrame): void {
-    to.#raw(this.#bytes.subarray(at, this.length));
+    to.#raw(this.bytes.subarray(at, this.length));
     this.length = at;
   }
 
   #raw(bytes: Uint8Array): Uint8Array {
-    const at = this.#advance(bytes.length);
-    this.#bytes.set(bytes, at);
+    const at = this.advance(bytes.length);
+    this.bytes.set(bytes, at);
     return bytes;
   }
 
@@ -173,21 +176,21 @@ export class PeerFrame implements PeerFields {
    * Makes room for `count` more bytes, which begin at the offset that it returns. The buffer may be
    * another one then.
    */
-  #advance(count: number): number {
+  advance(count: number): number {
     const at = this.length;
     const needed = at + count;
-    if (needed > this.#bytes.length) this.#grow(needed);
+    if (needed > this.bytes.length) this.#grow(needed);
     this.length = needed;
     return at;
   }
 
   /** A frame that fills up message by message doubles; beyond, it gets the space that it needs. */
   #grow(needed: number): void {
-    const least = Math.max(needed, Math.min(this.#bytes.length * 2, FRAME_FULL_BYTES));
+    const least = Math.max(needed, Math.min(this.bytes.length * 2, FRAME_FULL_BYTES));
     const bytes = bytesOf(Math.ceil(least / INITIAL_BYTES) * INITIAL_BYTES);
-    bytes.set(this.#bytes.subarray(0, this.length));
-    this.#bytes = bytes;
-    this.#view = viewOf(bytes);
+    bytes.set(this.bytes.subarray(0, this.length));
+    this.bytes = bytes;
+    this.view = viewOf(bytes);
   }
 }
 

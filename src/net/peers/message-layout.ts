@@ -1,7 +1,8 @@
 /**
  * Declares every message between nodes once: its kind, and its fields in the order of the bytes; its
  * type explains them. The encoder, the decoder and the table in `docs/internals/peer-links.md`
- * (`npm run docs:protocol`) are made from this.
+ * (`npm run docs:protocol`) are made from this. Only `append` and its reply are written and read by
+ * hand as well, in `append-bytes.ts`.
  *
  * frame   = CRC-32 of the rest u32, message × n   (big endian)
  * message = kind u8, version u8, group u32, length u32, body of `length` bytes

@@ -5,7 +5,7 @@ import { encodePeerMessage } from "../../../src/net/peers/encoder.js";
 import { PeerFrame } from "../../../src/net/peers/frame.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { SNAPSHOT_CHUNK_BYTES_MAX } from "../../../src/protocol/index.js";
-import type { Entry, Message } from "../../../src/raft/index.js";
+import type { AppendReply, AppendRequest, Entry, Message } from "../../../src/raft/index.js";
 
 export const FROM = 2;
 export const TO = 3;
@@ -54,7 +54,7 @@ const entries = (first: number): fc.Arbitrary<Entry[]> =>
     )
     .map((list) => list.map((entry, offset) => ({ index: first + offset, ...entry })));
 
-const append = fc
+export const append: fc.Arbitrary<AppendRequest> = fc
   .record({ ...base, prevLogIndex: fc.nat(2 ** 40), prevLogTerm: number(), commitIndex: number() })
   .chain((head) =>
     entries(head.prevLogIndex + 1).map((list) => ({
@@ -63,6 +63,19 @@ const append = fc
       entries: list,
     })),
   );
+
+export const appendReply: fc.Arbitrary<AppendReply> = fc
+  .record({
+    type: type("appendReply"),
+    ...base,
+    ...{ matchIndex: number(), rejectedIndex: number(), hintIndex: number(), hintTerm: number() },
+    outcome: fc.constantFrom(
+      { success: true, needsSnapshot: false },
+      { success: false, needsSnapshot: false },
+      { success: false, needsSnapshot: true },
+    ),
+  })
+  .map(({ outcome, ...rest }) => ({ ...rest, ...outcome }));
 
 const raft: fc.Arbitrary<Message> = fc.oneof(
   fc.record({
@@ -78,18 +91,7 @@ const raft: fc.Arbitrary<Message> = fc.oneof(
     granted: fc.boolean(),
   }),
   append,
-  fc
-    .record({
-      type: type("appendReply"),
-      ...base,
-      ...{ matchIndex: number(), rejectedIndex: number(), hintIndex: number(), hintTerm: number() },
-      outcome: fc.constantFrom(
-        { success: true, needsSnapshot: false },
-        { success: false, needsSnapshot: false },
-        { success: false, needsSnapshot: true },
-      ),
-    })
-    .map(({ outcome, ...rest }) => ({ ...rest, ...outcome })),
+  appendReply,
   fc.record({ type: type("heartbeat"), ...base, commitIndex: number(), round: number() }),
   fc.record({ type: type("heartbeatReply"), ...base, round: number() }),
   fc.record({
