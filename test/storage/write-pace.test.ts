@@ -29,6 +29,36 @@ describe("the pace of writes", () => {
     expect(writesAtOnce(pace, 1_002, 2_002, 0.15)).toBeGreaterThan(400);
   });
 
+  it("lets a loop that got its core back late now and then keep writing on the loop", () => {
+    const pace = new WritePace();
+    for (let write = 1; write <= 1_000; write++) {
+      const nowMs = 2 * write;
+      expect(pace.isQuickFor(300, nowMs)).toBe(true);
+      pace.onWritten(write % 8 === 0 ? 10 : 0.15, nowMs);
+    }
+  });
+
+  it("pauses when most writes are slow", () => {
+    const pace = new WritePace();
+    let write = 0;
+    for (; write < 500 && pace.isQuickFor(300, 2 * write); write++) {
+      pace.onWritten(write % 3 > 0 ? 0.3 : 0.15, 2 * write);
+    }
+    expect(write).toBeLessThan(40);
+  });
+
+  it("pauses at once after a write that hung, and again if the next one is slow", () => {
+    const pace = new WritePace();
+    pace.onWritten(20, 0);
+    expect(pace.isQuickFor(300, 19_999)).toBe(false);
+    expect(pace.isQuickFor(300, 20_000)).toBe(true);
+    pace.onWritten(0.3, 20_000);
+    expect(pace.isQuickFor(300, 20_999)).toBe(false);
+    expect(pace.isQuickFor(300, 21_000)).toBe(true);
+    pace.onWritten(0.15, 21_000);
+    expect(pace.isQuickFor(300, 21_000)).toBe(true);
+  });
+
   it.each([0.27, 0.3, 0.5, 0.8, 2, 8, 30, 500])(
     "stops the loop for 2 %% of the time at most, with %d ms a write",
     (ms) => {
