@@ -8,6 +8,7 @@ import type { Call } from "../calls/call.js";
 import { AcquireCall } from "./acquire-call.js";
 import { UpgradeCall } from "./hold.js";
 import type { Holds } from "./holds.js";
+import type { SequenceTable } from "./sequence-table.js";
 
 /** Any function. */
 type Callable = (...args: never[]) => unknown;
@@ -23,9 +24,9 @@ export interface DeadlockedTask extends CycleMember {
 export class CallSites {
   readonly #isOn: boolean;
   readonly #holds: Holds;
-  readonly #waits: ReadonlyMap<number, Call>;
+  readonly #waits: SequenceTable<Call>;
 
-  constructor(isOn: boolean, holds: Holds, waits: ReadonlyMap<number, Call>) {
+  constructor(isOn: boolean, holds: Holds, waits: SequenceTable<Call>) {
     this.#isOn = isOn;
     this.#holds = holds;
     this.#waits = waits;
@@ -69,7 +70,7 @@ export class CallSites {
   }
 
   #waiting(task: number, key: string): string | undefined {
-    for (const call of this.#waits.values()) {
+    for (const call of this.#waits.all()) {
       if (call instanceof AcquireCall) {
         if (call.task.id === task && hasKey(call.wish.items, key)) return call.askedAt;
       } else if (call instanceof UpgradeCall && call.hold.task.id === task && call.key === key) {

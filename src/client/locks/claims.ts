@@ -24,6 +24,7 @@ import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from 
 import { EndCall, type ReleaseWaiter } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import { SessionTask } from "./reentrance.js";
+import { SequenceTable } from "./sequence-table.js";
 
 /** What the claims of a session need from it. */
 export interface ClaimsHost extends HandOversHost {
@@ -46,7 +47,7 @@ export class Claims implements GrantHost, HoldHost {
    * Requests that the table answered with `queued`, by number: acquires that are wanted, and
    * upgrades.
    */
-  readonly #waits = new Map<number, Call>();
+  readonly #waits = new SequenceTable<Call>();
   /** Holds that are handed out when the lease is proven. */
   readonly #unproven = new Set<Hold>();
   readonly #host: ClaimsHost;
@@ -174,7 +175,7 @@ export class Claims implements GrantHost, HoldHost {
   /** It waits in the table. */
   onQueued(call: Call): void {
     // If nobody wants it, it is being ended.
-    if (!(isGrantCall(call) && call.isSettled)) this.#waits.set(call.sequence, call);
+    if (!(isGrantCall(call) && call.isSettled)) this.#waits.set(call);
   }
 
   /** Removes and returns the call that waits under this number. */
@@ -211,7 +212,7 @@ export class Claims implements GrantHost, HoldHost {
 
   /** The connection is gone: what waits in the table may end without an event. */
   onDisconnected(): void {
-    for (const call of this.#waits.values()) call.isUncertain = true;
+    for (const call of this.#waits.all()) call.isUncertain = true;
   }
 
   /**
@@ -241,7 +242,7 @@ export class Claims implements GrantHost, HoldHost {
 
   /** The numbers whose fate a new connection has to ask for. */
   sequencesToRecall(): number[] {
-    const sequences = [...this.#waits.keys()];
+    const sequences = this.#waits.all().map(({ sequence }) => sequence);
     for (const { sequence, ending } of this.#holds.all()) {
       // The call that ends it reads its end.
       if (!(ending instanceof EndCall)) sequences.push(sequence);
@@ -271,7 +272,7 @@ export class Claims implements GrantHost, HoldHost {
    * one.
    */
   onSessionLost(reason: LossReason): void {
-    const calls = [...this.#window.reset(), ...this.#waits.values()];
+    const calls = [...this.#window.reset(), ...this.#waits.all()];
     this.#waits.clear();
     // In the next session the number belongs to another command.
     for (const call of calls) call.sequence = 0;
@@ -324,8 +325,8 @@ export class Claims implements GrantHost, HoldHost {
 
   /** Ends what waits in the table, and what may do so by now. */
   #withdrawWaits(): void {
-    for (const [sequence, call] of this.#waits) {
-      if (!(call instanceof UpgradeCall)) this.submit(new EndCall({ sequence }));
+    for (const call of this.#waits.all()) {
+      if (!(call instanceof UpgradeCall)) this.submit(new EndCall({ sequence: call.sequence }));
     }
     for (const call of this.#window.sent()) {
       if (isGrantCall(call) && !call.isSettled) this.submit(new EndCall(call));

@@ -9,13 +9,14 @@ import { assert } from "../../errors/index.js";
 import type { RecalledHold } from "../../protocol/index.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
 import type { Hold } from "./hold.js";
+import { SequenceTable } from "./sequence-table.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Holds {
   readonly #lease: SessionLease;
   /** Including holds that are being given back. */
-  readonly #bySequence = new Map<number, Hold>();
+  readonly #bySequence = new SequenceTable<Hold>();
   readonly #ends = new EndsHeap();
 
   constructor(lease: SessionLease) {
@@ -36,12 +37,13 @@ export class Holds {
     return this.#bySequence.get(sequence);
   }
 
+  /** In the order in which they were asked for. */
   all(): Hold[] {
-    return [...this.#bySequence.values()];
+    return this.#bySequence.all();
   }
 
   add(hold: Hold): void {
-    this.#bySequence.set(hold.sequence, hold);
+    this.#bySequence.set(hold);
   }
 
   /** A caller gets it: from now on this class watches its end. */

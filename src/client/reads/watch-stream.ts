@@ -4,7 +4,7 @@
  * Beyond it the node is told to stop, and the watch continues from there when there is room again.
  */
 import type { ChangeView, Revision } from "../../protocol/index.js";
-import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import { type Abortable, type AbortWait, watchAbort } from "../calls/abort-watch.js";
 import { type LossReason, lossReasonOf } from "../failures.js";
 
 /** Something that happened to a key. */
@@ -54,7 +54,7 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   readonly key: string;
   readonly isPrefix: boolean;
   readonly #host: WatchHost;
-  readonly #signal: AbortSignal | undefined;
+  readonly #abortWait: AbortWait | undefined;
   /**
    * Everything up to here was reported; `undefined`: nothing yet, and it begins with the current
    * state.
@@ -89,14 +89,13 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     this.isPrefix = isPrefix;
     this.after = after;
     this.#taken = after;
-    this.#signal = signal;
     this.#begun = new Promise((resolve) => {
       this.#onBegun = () => {
         this.#hasBegun = true;
         resolve();
       };
     });
-    if (signal !== undefined) watchAbort(signal, this);
+    this.#abortWait = signal === undefined ? undefined : watchAbort(signal, this);
   }
 
   /** How far the application has read, which may be before what was reported. */
@@ -209,7 +208,7 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   /** Reported once, after the changes that are still in the buffer. */
   end(reason: unknown, isError: boolean): void {
     if (this.#end !== undefined) return;
-    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+    this.#abortWait?.end();
     this.#onBegun();
     const [first, ...others] = this.#waiters;
     this.#waiters = [];

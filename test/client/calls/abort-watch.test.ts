@@ -1,6 +1,10 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { type Abortable, unwatchAbort, watchAbort } from "../../../src/client/calls/abort-watch.js";
+import {
+  type Abortable,
+  type AbortWait,
+  watchAbort,
+} from "../../../src/client/calls/abort-watch.js";
 import { CLIENT_DEFAULTS, type Client, connectOn } from "../../../src/client/index.js";
 import { setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
@@ -8,18 +12,17 @@ import { SimulatedPlatform } from "../world/simulated-platform.js";
 
 class Waiter implements Abortable {
   readonly reasons: unknown[] = [];
-  readonly #alsoEnds: Waiter | undefined;
-  readonly #signal: AbortSignal;
+  readonly wait: AbortWait;
+  readonly #alsoEnds: readonly Waiter[];
 
-  constructor(signal: AbortSignal, alsoEnds?: Waiter) {
-    this.#signal = signal;
+  constructor(signal: AbortSignal, alsoEnds: readonly Waiter[] = []) {
     this.#alsoEnds = alsoEnds;
-    watchAbort(signal, this);
+    this.wait = watchAbort(signal, this);
   }
 
   onAbort(reason: unknown): void {
     this.reasons.push(reason);
-    if (this.#alsoEnds !== undefined) unwatchAbort(this.#signal, this.#alsoEnds);
+    for (const { wait } of this.#alsoEnds) wait.end();
   }
 }
 
@@ -53,26 +56,40 @@ test("the listener goes with the last wait and comes back with the next one", ()
   const count = counted(controller);
   const first = new Waiter(controller.signal);
   const second = new Waiter(controller.signal);
-  unwatchAbort(controller.signal, first);
+  first.wait.end();
   expect(count.listeners).toBe(1);
-  unwatchAbort(controller.signal, second);
-  unwatchAbort(controller.signal, second);
+  second.wait.end();
+  second.wait.end();
   expect(count.listeners).toBe(0);
   const third = new Waiter(controller.signal);
   controller.abort("now");
   expect([first.reasons, second.reasons, third.reasons]).toEqual([[], [], ["now"]]);
 });
 
+test("waits that ended, in whatever order, leave the others their places", () => {
+  const controller = new AbortController();
+  const count = counted(controller);
+  const called: number[] = [];
+  const waits = Array.from({ length: 6 }, (_, n) => {
+    return watchAbort(controller.signal, { onAbort: () => called.push(n) });
+  });
+  for (const at of [5, 2, 0, 3]) waits[at]?.end();
+  expect(count.listeners).toBe(1);
+  controller.abort();
+  expect(called).toEqual([1, 4]);
+});
+
 test("a wait that another one ended is not told", () => {
   const controller = new AbortController();
   const { signal } = controller;
-  const ended = new Waiter(signal);
-  unwatchAbort(signal, ended);
-  const ending = new Waiter(signal, ended);
-  watchAbort(signal, ended);
+  const first = new Waiter(signal);
+  const others: Waiter[] = [];
+  const ending = new Waiter(signal, others);
+  others.push(first, ending, new Waiter(signal), new Waiter(signal));
+  const last = new Waiter(signal);
   controller.abort("over");
-  expect(ending.reasons).toEqual(["over"]);
-  expect(ended.reasons).toEqual([]);
+  const reasons = [first, ...others, last].map((waiter) => waiter.reasons);
+  expect(reasons).toEqual([["over"], ["over"], ["over"], [], [], ["over"]]);
 });
 
 test("whatever a client is asked for with one signal, the platform has no leak to warn of", async () => {
