@@ -9,7 +9,13 @@ import { grantTarget } from "../views/access-view.js";
 
 export const ANONYMOUS = "anonymous";
 export const EVERYTHING: GrantTarget = Object.freeze({ prefix: "" });
-const LEVELS: readonly GrantLevel[] = ["observe", "acquire", "operate", "admin"];
+/** What each level allows in addition to those before it. */
+export const LEVEL_WORDS: Readonly<Record<GrantLevel, string>> = {
+  observe: "read and watch",
+  acquire: "also acquire locks",
+  operate: "also take locks from others, set limits, end sessions",
+  admin: "also settings, members, snapshots and access; on all keys only",
+};
 
 export function identityArgument(command: Command): Command {
   return command.argument("<identity>", "name of the identity");
@@ -17,7 +23,9 @@ export function identityArgument(command: Command): Command {
 
 export function levelArgument(command: Command): Command {
   return command.addArgument(
-    new Argument("<level>", "what it allows; see holdfast access --help").choices(LEVELS),
+    new Argument("<level>", "what it allows; see holdfast access --help").choices(
+      Object.keys(LEVEL_WORDS),
+    ),
   );
 }
 

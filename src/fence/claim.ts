@@ -4,7 +4,8 @@
  * wire. Must never import the client: a resource can guard itself without being one.
  */
 
-export type ClaimMode = "exclusive" | "shared" | "permits";
+const MODES = ["exclusive", "shared", "permits"] as const;
+export type ClaimMode = (typeof MODES)[number];
 
 /** The claim of a lock: `lock` itself if it has one key, otherwise `claimOf(lock, key)`. */
 export interface Claim {
@@ -25,7 +26,6 @@ export interface HeldKeys {
   }[];
 }
 
-const MODES: ReadonlySet<string> = new Set<ClaimMode>(["exclusive", "shared", "permits"]);
 /** The largest number of permits in one acquire. */
 const SLOTS_MAX = 1_024;
 const SLOT_MAX = 999_999;
@@ -52,7 +52,7 @@ export function checkedClaim({ token, mode, slots = [] }: Claim): Claim {
   if (!Number.isSafeInteger(token) || token < 1) {
     throw new RangeError(`token ${token} is not a whole number from 1 to 2^53 - 1`);
   }
-  if (!MODES.has(mode)) {
+  if (!MODES.includes(mode)) {
     throw new TypeError(`mode ${JSON.stringify(mode)} is not exclusive, shared or permits`);
   }
   if (mode !== "permits") return { token, mode };

@@ -4,7 +4,7 @@
  */
 import { type Claim, checkedClaim } from "./claim.js";
 import { admission, createGuardTable, type SqlStep } from "./sql-guard.js";
-import { quoteTable, type SqlDialect } from "./sql-text.js";
+import { quoteTable, SQL_DIALECTS, type SqlDialect } from "./sql-text.js";
 import {
   type FenceColumns,
   type FencedChange,
@@ -32,7 +32,7 @@ export class SqlFence {
 
   /** Throws `TypeError` for an unknown dialect. */
   constructor(dialect: SqlDialect, options: SqlFenceOptions = {}) {
-    if (!["postgresql", "mysql", "sqlite"].includes(dialect)) {
+    if (!SQL_DIALECTS.includes(dialect)) {
       throw new TypeError(`dialect ${JSON.stringify(dialect)} is not postgresql, mysql or sqlite`);
     }
     this.dialect = dialect;

@@ -3,7 +3,8 @@
  * tables and columns cannot be parameters, so they are quoted by the rules of the dialect.
  */
 
-export type SqlDialect = "postgresql" | "mysql" | "sqlite";
+export const SQL_DIALECTS = ["postgresql", "mysql", "sqlite"] as const;
+export type SqlDialect = (typeof SQL_DIALECTS)[number];
 
 /** One statement and its parameters, as drivers take them. */
 export interface SqlStatement {

@@ -12,6 +12,7 @@ export { InputMeter, type MeterClock } from "./meter/input-meter.js";
 export type { MeteredInput } from "./meter/metered-input.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";
+export { LIMITED_BY, type LimitedBy } from "./port-limits.js";
 export { PROBLEM_TYPE, problemAnswer, problemText } from "./problem.js";
 export {
   type StreamClient,

@@ -11,13 +11,16 @@ import type {
   ServerMessage,
   SessionCommand,
 } from "../protocol/index.js";
-import type { Message, NodeId } from "../raft/index.js";
+import type { Message, NodeId, NodeOrigin } from "../raft/index.js";
 import type { PartyKind } from "./meter/loop-shares.js";
 
+/** Why a leader takes no more. */
+export const LACKS = ["busy", "diskFull"] as const;
+export type Lack = (typeof LACKS)[number];
 /** Why forwarded records were not proposed. */
-export const FORWARD_REFUSALS = ["notLeader", "busy", "diskFull"] as const;
-/** What a leader has little of. */
-export const LACKS = ["none", "busy", "diskFull"] as const;
+export const FORWARD_REFUSALS = ["notLeader", ...LACKS] as const;
+/** What a leader says it lacks. */
+export const PRESSURES = ["none", ...LACKS] as const;
 
 /** The messages between nodes of one group. */
 export type PeerMessage =
@@ -39,7 +42,7 @@ export type PeerMessage =
    * The leader has little room, or has enough again (`none`). Until then the receiver must not
    * accept strong commands from its clients. Repeated for as long as it is true.
    */
-  | { readonly type: "pressure"; readonly lack: (typeof LACKS)[number] }
+  | { readonly type: "pressure"; readonly lack: (typeof PRESSURES)[number] }
   /**
    * Whether clients are waiting at the sender, which then wants every advance of the commit index
    * at once.
@@ -115,8 +118,6 @@ export interface OfferedSnapshot {
   readonly configuration: Uint8Array;
 }
 
-export const NODE_ORIGINS = ["initial", "joined"] as const;
-
 /** What a node sends to the other side in the handshake of a link. */
 export interface PeerIdentity {
   readonly nodeId: NodeId;
@@ -130,7 +131,7 @@ export interface PeerIdentity {
    * Whether the directory was made for a founder, or for a node that receives everything from the
    * others.
    */
-  readonly origin: (typeof NODE_ORIGINS)[number];
+  readonly origin: NodeOrigin;
   /** How often the node has been started on that directory. */
   readonly incarnation: number;
   /** The endpoint that clients are told to connect to. */

@@ -1,6 +1,6 @@
 /**
  * The options of a node, in one table. It is a room of its own because the command line loads it
- * without the node. It imports errors and nothing else.
+ * without the node. It imports errors and the levels of a log, and nothing else.
  */
 export {
   demand,

@@ -4,6 +4,7 @@
  * `holdfast server` with their help, and `docs/reference/options.md`. Every command loads this table
  * when it starts, so that it may import nothing of the node.
  */
+import { LOG_LEVELS } from "../protocol/log-level.js";
 import { judgeHostName, judgeOrigin } from "./judges.js";
 import {
   choice,
@@ -298,7 +299,7 @@ const PROCESS = {
   ),
   /** Operators can change it for a while. */
   logLevel: row(
-    choice("level", ["debug", "info", "warn", "error"]),
+    choice("level", LOG_LEVELS),
     "log lines of this level and above; holdfast log-level changes it for a while",
     { defaultValue: "info" },
   ),

@@ -155,9 +155,12 @@ export function isStrong({ op }: { readonly op: number }): boolean {
 }
 
 /** How a lock is held: by one task alone, or together with others in this mode. */
-export type LockMode = "exclusive" | "shared";
-/** The modes of claims; the last one is for semaphores only. On the wire 0, 1, 2. */
-export const CLAIM_MODES = ["exclusive", "shared", "permits"] as const;
+export const LOCK_MODES = ["exclusive", "shared"] as const;
+export type LockMode = (typeof LOCK_MODES)[number];
+export const isLockMode = (mode: unknown): mode is LockMode =>
+  LOCK_MODES.some((one) => one === mode);
+/** The modes of claims; the last one is for semaphores only. On the wire the index here. */
+export const CLAIM_MODES = [...LOCK_MODES, "permits"] as const;
 /** The mode of a lock, or "permits" for a semaphore. */
 export type ClaimMode = (typeof CLAIM_MODES)[number];
 

@@ -2,9 +2,10 @@
  * The interface of the language that clients and the table speak.
  *
  * - `commands`, `questions`: what clients send; `replies`, `views`: what they receive
- * - `codec`: those as bytes; `schema.ts` in it declares the fields of every request
+ * - `codec`: those as bytes; `schema.ts` in it declares the fields of every request,
+ *   `message-layout.ts` the fields of every message
  * - `batch`: the commands of one log entry; `cluster-time`: its stamp
- * - `limits`, `text-rules`, `lock-names`: which values are allowed
+ * - `limits`, `text-rules`, `lock-names`: which values are allowed; `log-level`: the levels of a log
  * - `sha256`: the digest that stands for a secret; `model-version`: what nodes must agree on
  */
 export * from "./batch.js";
@@ -40,6 +41,7 @@ export {
   redisNameOf,
   unescapeName,
 } from "./lock-names.js";
+export * from "./log-level.js";
 export { MODEL_VERSION } from "./model-version.js";
 export { ProtocolError } from "./protocol-error.js";
 export * from "./questions.js";

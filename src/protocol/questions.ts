@@ -10,6 +10,7 @@ import {
   isQueryOp,
   OP,
 } from "./commands.js";
+import type { LogLevel } from "./log-level.js";
 
 export interface InspectQuery {
   readonly op: typeof OP.inspect;
@@ -274,14 +275,6 @@ export interface ReadSnapshotOperation {
   /** 0 … 2^32 − 1. */
   readonly chunk: number;
 }
-
-/**
- * Which lines a node logs: the lines of its level and of all levels that follow it. The wire
- * carries the number.
- */
-export const LOG_LEVEL = { debug: 0, info: 1, warn: 2, error: 3 } as const;
-/** The name of a level of a node's log. */
-export type LogLevel = keyof typeof LOG_LEVEL;
 
 /** Shows the level of the node's log, or changes it for a while. */
 export interface LogLevelOperation {

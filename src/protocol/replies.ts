@@ -5,7 +5,7 @@
  */
 import type { ErrorNumber } from "../errors/index.js";
 import type { ClaimMode } from "./commands.js";
-import type { LogLevel } from "./questions.js";
+import type { LogLevel } from "./log-level.js";
 
 export const MESSAGE = {
   hello: 1,
@@ -494,10 +494,16 @@ export interface MembersView {
   readonly isJoint: boolean;
   readonly members: readonly MemberView[];
 }
+/** Whether a member votes, or only receives every entry. */
+export const MEMBER_ROLES = ["voter", "learner"] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+export const isMemberRole = (role: unknown): role is MemberRole =>
+  MEMBER_ROLES.some((one) => one === role);
+
 /** One member of the cluster, as its leader sees it. */
 export interface MemberView {
   readonly id: number;
-  readonly role: "voter" | "learner";
+  readonly role: MemberRole;
   /** `host:port` at which the peers dial it. */
   readonly address: string;
   /** The endpoint that clients are told to connect to; empty until it is known. */

@@ -389,6 +389,24 @@ export interface WhoAmIView {
 }
 
 /**
+ * What a node is in its cluster. One that is `starting` or `quarantined` takes no requests: its page
+ * `/status` says why.
+ */
+export const NODE_ROLES = [
+  "starting",
+  "follower",
+  "candidate",
+  "leader",
+  "learner",
+  "quarantined",
+] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+export const AUDIT_STATES = ["writing", "failing", "off"] as const;
+export type AuditState = (typeof AUDIT_STATES)[number];
+/** What clients may do that have not shown who they are: everything, something or nothing. */
+export type AccessState = "open" | "partlyOpen" | "closed";
+
+/**
  * Answer to `vitals`: how one node is, by what it knows itself. Counts of locks are taken from its
  * own table, in which all nodes agree once they have applied the same entries.
  */
@@ -401,8 +419,7 @@ export interface VitalsView {
   readonly startedWallMs: number;
   /** Its wall clock now. */
   readonly wallMs: number;
-  /** A node that is `starting` or `quarantined` takes no requests: its page `/status` says so. */
-  readonly role: "starting" | "follower" | "candidate" | "leader" | "learner" | "quarantined";
+  readonly role: NodeRole;
   readonly term: number;
   /** 0 while unknown. */
   readonly leader: number;
@@ -432,7 +449,7 @@ export interface VitalsView {
   readonly deadlocks: number;
   /** Possible deadlocks whose waits have lasted a minute; counted every ten seconds. */
   readonly possibleDeadlocks: number;
-  readonly auditState: "writing" | "failing" | "off";
+  readonly auditState: AuditState;
   /** When its TLS certificate expires; `null` without TLS. */
   readonly certificateEndsWallMs: number | null;
   /** The other members, in the order of their ids. */

@@ -1,7 +1,8 @@
 /**
  * The contract of the consensus core: its inputs (`Input`), its effects (`Effects`), and the
  * messages between nodes. The names come from the Raft paper (Ongaro and Ousterhout, 2014) and from
- * Ongaro's thesis. This file holds types only; it must never import from outside the core.
+ * Ongaro's thesis. This file holds types and their words only; it must never import from outside the
+ * core.
  */
 
 /** A node's number, 1 … 2^32 − 1, which never changes. */
@@ -27,6 +28,14 @@ export interface MemberAddress {
   readonly id: NodeId;
   readonly address: string;
 }
+
+/**
+ * How a node came to its cluster: `initial` as one of its founders, which knows the first members,
+ * or `joined` later, so that it waits until a leader sends it the members. On disk and between nodes
+ * the index here.
+ */
+export const NODE_ORIGINS = ["initial", "joined"] as const;
+export type NodeOrigin = (typeof NODE_ORIGINS)[number];
 
 /**
  * The members. While `outgoing` is not empty the configuration is joint (thesis, 4.3). It has no

@@ -6,7 +6,7 @@
  * while a write is in flight become one next write. A failed write or sync is final: it is reported
  * once and never retried, and the store accepts nothing more.
  */
-import type { Entry, HardState, SnapshotPoint, Write } from "../raft/index.js";
+import type { Entry, HardState, NodeOrigin, SnapshotPoint, Write } from "../raft/index.js";
 
 /** What the log contained when it was opened. */
 export interface LogBoot {
@@ -75,12 +75,6 @@ export interface LogWrites {
   readonly records: number;
   readonly bytes: number;
 }
-
-/**
- * How a node came to its cluster: `initial` as one of its founders, which knows the first members,
- * or `joined` later, so that it waits until a leader sends it the members.
- */
-export type NodeOrigin = "initial" | "joined";
 
 /** The owner of this directory, forever. */
 export interface NodeIdentity {

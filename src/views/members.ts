@@ -1,11 +1,12 @@
 /** The members of a cluster as its leader sees them, a line each. Pure. */
+import type { MemberRole } from "../protocol/index.js";
 import type { Columns } from "./column.js";
 import { countText, numberText, otherOr } from "./phrase.js";
 
 /** A member, and whether it leads. */
 export interface MemberRow {
   readonly id: number;
-  readonly role: "voter" | "learner";
+  readonly role: MemberRole;
   readonly leads: boolean;
   readonly isReachable: boolean;
   readonly lagEntries: number;

@@ -1,4 +1,5 @@
 /** How those are written who hold a lock or wait for one. Pure. */
+import type { Holder } from "../protocol/index.js";
 import { NOTHING, type Phrase } from "./phrase.js";
 
 /** The identity of connections that have shown nothing. */
@@ -11,7 +12,7 @@ export interface Someone {
   /** 0 of a hold of an owner. */
   readonly session: number;
   /** `null` for a waiting request. */
-  readonly holder?: "session" | "owner" | "bearer" | null | undefined;
+  readonly holder?: Holder | null | undefined;
   /** For a lease, if it is known: digits that tell owners apart. */
   readonly leaseOwner?: string | undefined;
 }

@@ -44,7 +44,7 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
 
 /** Rooms and files that import nothing of the SDK, what a view means, and the options of a node are not part of it. */
 function isOfTheSdk(module: string): boolean {
-  return /^src\/(?!(?:errors|text|views|node-options)\/|reach\/(?:endpoint-url|protected-url|within)\.ts$|server\/version\.ts$)/.test(
+  return /^src\/(?!(?:errors|text|views|node-options)\/|reach\/(?:endpoint-url|protected-url|within)\.ts$|protocol\/log-level\.ts$|server\/version\.ts$)/.test(
     module,
   );
 }

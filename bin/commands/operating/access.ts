@@ -3,6 +3,7 @@
  * and their permissions, the first admin, and whether the cluster is open.
  */
 import type { Command } from "commander";
+import { LEVEL_WORDS } from "../../access/access-command.js";
 import { defineAnonymous } from "../../access/anonymous.js";
 import { defineCertificate, defineToken } from "../../access/credentials.js";
 import { defineInit } from "../../access/first-admin.js";
@@ -20,12 +21,12 @@ const EXAMPLES: Examples = [
   ["holdfast access anonymous deny", "secure the cluster against all others"],
 ];
 
+const LEVELS = Object.entries(LEVEL_WORDS)
+  .map(([level, words]) => `  ${level.padEnd(7)}  ${words}`)
+  .join("\n");
 const NOTES = `
 An identity has a level on a key, or on all keys with a prefix:
-  observe  read and watch
-  acquire  also acquire locks
-  operate  also take locks from others, set limits, end sessions
-  admin    also settings, members, snapshots and access; on all keys only
+${LEVELS}
 A KEY that ends in * is a prefix: quote it, since shells expand it.
 
 A client proves who it is by an access token (--token-file) or a certificate

@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Admin, LogLevel, LogLevelView } from "../../../src/index.js";
+import { NODE_OPTIONS } from "../../../src/node-options/index.js";
 import { printable } from "../../../src/text/index.js";
 import { clusterCommand, type Examples, operate, tell } from "../../cluster/cluster-command.js";
 import { durationArgument } from "../../config/command-options.js";
@@ -13,7 +14,7 @@ import { Failure, failureOf } from "../../exit/failure.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { formatWallTime } from "../../text/wall-time.js";
 
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+const LEVELS = NODE_OPTIONS.logLevel.kind.choices as readonly LogLevel[];
 const FOR_MS_DEFAULT = 600_000;
 const FOR_MS_MAX = 86_400_000;
 

@@ -3,6 +3,13 @@
  * works even when nothing else does.
  */
 import { HoldfastError } from "../../errors/index.js";
+import {
+  type AccessState,
+  type AuditState,
+  isMemberRole,
+  type MemberRole,
+  type NodeRole,
+} from "../../protocol/index.js";
 import { isLate, isProtected, within } from "../../reach/portable.js";
 import { printable, sentenceIn } from "../../text/index.js";
 import { requireEndpoints } from "../options/connect-options.js";
@@ -21,14 +28,7 @@ export interface NodeStatus {
    * "learner": receives every entry and has no vote. "starting": reads its log. "quarantined": its
    * data are damaged, so it takes part in nothing until it is recovered.
    */
-  readonly role:
-    | "follower"
-    | "learner"
-    | "preCandidate"
-    | "candidate"
-    | "leader"
-    | "starting"
-    | "quarantined";
+  readonly role: NodeRole | "preCandidate";
   readonly pid: number;
   readonly term: number;
   readonly leader: number;
@@ -45,7 +45,7 @@ export interface NodeStatus {
    * something ("partlyOpen") or nothing ("closed"). `identities`: how many there are.
    */
   readonly access?: {
-    readonly state: "open" | "partlyOpen" | "closed";
+    readonly state: AccessState;
     readonly identities: number;
   };
   /** Its disk has no room. A node that is "starting" waits for room. */
@@ -59,7 +59,7 @@ export interface NodeStatus {
   /** Whether it has heard from a majority, or from a leader that has, within an election timeout. */
   readonly hasQuorumContact?: boolean;
   readonly isDraining?: boolean;
-  readonly auditState?: "writing" | "failing" | "off";
+  readonly auditState?: AuditState;
   /** When its TLS certificate expires, in milliseconds since 1970; `null` without TLS. */
   readonly certificateEndsWallMs?: number | null;
   /** The longest stall of its event loop within the last ten seconds. */
@@ -73,7 +73,7 @@ export interface NodeStatus {
 
 export interface NodeMember {
   readonly id: number;
-  readonly role: "voter" | "learner";
+  readonly role: MemberRole;
   /** Where the other nodes reach it. */
   readonly address: string;
 }
@@ -232,8 +232,7 @@ function areMembers(members: unknown): boolean {
     members.every((member: unknown) => {
       if (typeof member !== "object" || member === null) return false;
       const { id, role, address } = member as Record<string, unknown>;
-      const isRole = role === "voter" || role === "learner";
-      return typeof id === "number" && isRole && typeof address === "string";
+      return typeof id === "number" && isMemberRole(role) && typeof address === "string";
     })
   );
 }

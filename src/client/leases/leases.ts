@@ -3,6 +3,7 @@
  * process, or a client of another kind, can extend them and give them back. This is the interface;
  * the doors of a node (HTTP, Redis) and `holdfast lease` use it too.
  */
+import type { ExtendMode } from "../../protocol/index.js";
 import type { LossReason } from "../failures.js";
 import type { WantedItem } from "../options/lock-options.js";
 
@@ -79,7 +80,7 @@ export interface ExtendLeaseOptions extends LeaseOwnerOptions {
    */
   readonly ttlMs: number;
   /** Default: "atLeast". See `ExtendMode`. */
-  readonly mode?: "atLeast" | "exactly" | "add" | undefined;
+  readonly mode?: ExtendMode | undefined;
 }
 
 /** What became of one of the leases of `leases.extend`. */

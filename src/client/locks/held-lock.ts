@@ -4,7 +4,7 @@
  * release are final, even if the table still has the hold.
  */
 import type { HoldfastError } from "../../errors/index.js";
-import type { ClaimMode } from "../../protocol/index.js";
+import type { ClaimMode, LockMode } from "../../protocol/index.js";
 import { type LossReason, lockLost, releasedAbort } from "../failures.js";
 import type { CallOptions } from "../options/checks.js";
 import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
@@ -239,7 +239,7 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
   /**
    * From now on it needs the key in this mode; `undefined`: all of its keys. Permits have no mode.
    */
-  setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
+  setMode(key: string | undefined, mode: LockMode): void {
     this.#items = this.#items.map((item) => {
       const isMeant = (key === undefined || item.key === key) && item.mode !== "permits";
       return isMeant ? { ...item, mode } : item;

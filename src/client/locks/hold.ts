@@ -11,6 +11,7 @@
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
+  type LockMode,
   OP,
   type Result,
   type SequencedCommand,
@@ -287,7 +288,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
     }
   }
 
-  setMode(key: string, mode: "exclusive" | "shared"): void {
+  setMode(key: string, mode: LockMode): void {
     this.items = this.items.map((item) => (item.key === key ? { ...item, mode } : item));
   }
 

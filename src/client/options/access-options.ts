@@ -40,7 +40,9 @@ export interface CredentialOptions extends AdminCallOptions {
 
 const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "prefix"]);
 const CREDENTIAL_OPTIONS: ReadonlySet<string> = new Set(["expiresWallMs", "label", "signal"]);
-const LEVELS: readonly string[] = Object.keys(ACCESS_LEVEL).filter((level) => level !== "none");
+const GRANT_LEVELS = Object.keys(ACCESS_LEVEL).filter(
+  (level): level is GrantLevel => level !== "none",
+);
 
 export function requireIdentity(name: string): void {
   requireText(name, "name", isValidIdentityName);
@@ -51,8 +53,8 @@ export function requireLabel(label: string): void {
 }
 
 export function requireLevel(level: unknown): void {
-  if (typeof level === "string" && LEVELS.includes(level)) return;
-  throw new TypeError(`level must be one of ${LEVELS.join(", ")}, not ${describe(level)}`);
+  if (typeof level === "string" && GRANT_LEVELS.includes(level as GrantLevel)) return;
+  throw new TypeError(`level must be one of ${GRANT_LEVELS.join(", ")}, not ${describe(level)}`);
 }
 
 /** As on the wire. */

@@ -3,13 +3,14 @@ import { HoldfastError } from "../../errors/index.js";
 import {
   isValidMetadata,
   isValidSessionName,
+  LOG_LEVELS,
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { isProtected } from "../../reach/portable.js";
 import { accessTokenProblem } from "../transport/access-token.js";
-import { LOG_LEVELS, type Logger } from "../transport/client-log.js";
+import type { Logger } from "../transport/client-log.js";
 import { defaultEndpoints, LOCAL_CLUSTER } from "../transport/default-endpoints.js";
 import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";

@@ -10,6 +10,7 @@ import {
   type HeldItem,
   ITEMS_MAX,
   type Item,
+  isLockMode,
   isValidKey,
   isValidTableKey,
   isValidValue,
@@ -380,7 +381,7 @@ function permitItem(key: string, permits: number, limit: number | undefined, rul
 
 function resolveMode(mode: LockMode | undefined): LockMode {
   if (mode === undefined) return "exclusive";
-  if (mode === "exclusive" || mode === "shared") return mode;
+  if (isLockMode(mode)) return mode;
   throw new TypeError(`mode must be "exclusive" or "shared", not ${describe(mode)}`);
 }
 

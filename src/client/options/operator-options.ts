@@ -9,8 +9,8 @@ import {
   GRACE_MS_MAX,
   isValidIdentityName,
   isValidReason,
-  LOG_LEVEL,
   LOG_LEVEL_MS_MAX,
+  LOG_LEVELS,
   type LogLevel,
   OP,
   WALL_MS_MAX,
@@ -256,8 +256,8 @@ const LOG_LEVEL_OPTIONS: ReadonlySet<string> = new Set(["node", "signal"]);
 const SET_LOG_LEVEL_OPTIONS: ReadonlySet<string> = new Set(["node", "forMs", "signal"]);
 
 export function requireLogLevel(level: unknown): void {
-  if (typeof level === "string" && Object.hasOwn(LOG_LEVEL, level)) return;
-  throw new TypeError(`level must be one of ${Object.keys(LOG_LEVEL).join(", ")}`);
+  if (LOG_LEVELS.some((one) => one === level)) return;
+  throw new TypeError(`level must be one of ${LOG_LEVELS.join(", ")}`);
 }
 
 /** `node` 0: the one that answers. */

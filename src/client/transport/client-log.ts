@@ -4,6 +4,7 @@
  * logger that throws changes nothing for the client: the platform reports the first error, others
  * are dropped, because a logger that fails once usually goes on failing.
  */
+import type { LogLevel } from "../../protocol/index.js";
 import type { Platform } from "./platform.js";
 
 /** A logger as pino's: what belongs to the event first, then a text for people. */
@@ -13,10 +14,6 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
-
-export type LoggerMethod = keyof Logger;
-
-export const LOG_LEVELS: readonly LoggerMethod[] = ["debug", "info", "warn", "error"];
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +43,7 @@ export class ClientLog {
     this.#write("error", message, fields);
   }
 
-  #write(level: LoggerMethod, message: string, fields: Fields): void {
+  #write(level: LogLevel, message: string, fields: Fields): void {
     const logger = this.#logger;
     if (logger === undefined) return;
     try {

@@ -3,7 +3,12 @@
  * IDL does, from left to right and members by name, each failing with a `TypeError`; then come the
  * steps of the method in order ("The request() method", steps 3 to 8).
  */
-import { keyOfLockName, LOCK_NAME_BYTES_MAX, type LockMode } from "../../protocol/index.js";
+import {
+  isLockMode,
+  keyOfLockName,
+  LOCK_NAME_BYTES_MAX,
+  type LockMode,
+} from "../../protocol/index.js";
 import { describe, requireSignal } from "../options/checks.js";
 import type { LockGrantedCallback } from "./types.js";
 
@@ -54,7 +59,7 @@ function resolveOptions(options: unknown): Options {
 function resolveMode(mode: unknown): LockMode {
   if (mode === undefined) return "exclusive";
   const text = toText(mode, "mode");
-  if (text === "exclusive" || text === "shared") return text;
+  if (isLockMode(text)) return text;
   throw new TypeError(`mode must be "exclusive" or "shared", not ${describe(mode)}`);
 }
 

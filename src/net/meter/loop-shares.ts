@@ -8,6 +8,8 @@
  * its time is what `settle` says, and what was spent is what its caller measured.
  */
 
+import type { LimitedBy } from "../port-limits.js";
+
 /** What parties may use together: the rest lets a request of somebody else begin at once. */
 const BUSY_MAX = 0.7;
 /**
@@ -25,7 +27,7 @@ const SMOOTH_MS = 200;
 /** A party counts as active for so long after it last spent something. */
 const ACTIVE_MS = 1_000;
 
-export type PartyKind = "identity" | "address" | "strangers" | "local";
+export type PartyKind = LimitedBy | "strangers" | "local";
 
 export class Party {
   readonly kind: PartyKind;

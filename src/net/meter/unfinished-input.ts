@@ -7,7 +7,7 @@
  * Time is counted in ticks, like all silence in `net` (`ticker.ts`).
  */
 import { isOwnMachine } from "../gateway/socket-limits.js";
-import type { PortLimits } from "../port-limits.js";
+import type { LimitedBy, PortLimits } from "../port-limits.js";
 import { startTicker, type Ticker } from "../ticker.js";
 
 /** Memory that a piece occupies in addition to its bytes: the buffer and its list entry. */
@@ -56,11 +56,11 @@ interface Begun {
 
 /** The bytes of those who share an address, or an identity. */
 class SharedBytes {
-  readonly by: "address" | "identity";
+  readonly by: LimitedBy;
   readonly bytesMax: number;
   readonly #bytes = new Map<string, number>();
 
-  constructor(by: "address" | "identity", bytesMax: number) {
+  constructor(by: LimitedBy, bytesMax: number) {
     this.by = by;
     this.bytesMax = bytesMax;
   }

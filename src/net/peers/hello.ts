@@ -8,8 +8,8 @@
  * same bytes. A refusal never reveals anything about the cluster to the other side.
  */
 import { MODEL_VERSION } from "../../protocol/index.js";
-import type { NodeId } from "../../raft/index.js";
-import { NODE_ORIGINS, type PeerIdentity } from "../types.js";
+import { NODE_ORIGINS, type NodeId } from "../../raft/index.js";
+import type { PeerIdentity } from "../types.js";
 import { PeerFrame } from "./frame.js";
 import { openFrame, PeerFrameError } from "./frame-cursor.js";
 import { type PeerFields, type PeerLayout, UNREAD } from "./peer-fields.js";

@@ -25,7 +25,7 @@ import {
   type VoteReply,
   type VoteRequest,
 } from "../../raft/index.js";
-import { FORWARD_REFUSALS, LACKS, type OfferedSnapshot, type PeerMessage } from "../types.js";
+import { FORWARD_REFUSALS, type OfferedSnapshot, type PeerMessage, PRESSURES } from "../types.js";
 import type { PeerFields, PeerLayout, PeerListLayout } from "./peer-fields.js";
 
 /** The most bytes of UTF-8 in the reason for refusing a snapshot. */
@@ -286,7 +286,7 @@ const OTHERS: { readonly [N in OtherMessage["type"]]: Declared<OfType<OtherMessa
   },
   pressure: {
     kind: 28,
-    layout: (io, of) => ({ type: "pressure", lack: io.oneOf(of.lack, LACKS) }),
+    layout: (io, of) => ({ type: "pressure", lack: io.oneOf(of.lack, PRESSURES) }),
   },
   vitals: {
     kind: 29,

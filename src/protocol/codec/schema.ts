@@ -57,7 +57,8 @@ import {
   WAIT_MS_MAX,
   WALL_MS_MAX,
 } from "../limits.js";
-import { AUDIT_KIND, type ClientRequest, LOG_LEVEL, MEMBER_ACTION } from "../questions.js";
+import { LOG_LEVEL } from "../log-level.js";
+import { AUDIT_KIND, type ClientRequest, MEMBER_ACTION } from "../questions.js";
 import {
   isValidAccessToken,
   isValidAddress,

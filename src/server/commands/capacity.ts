@@ -7,7 +7,7 @@
  * chunk would hold up the weak commands in it.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
-import type { PeerMessage } from "../../net/index.js";
+import type { Lack, PeerMessage } from "../../net/index.js";
 import { type Command, isStrong, OP } from "../../protocol/index.js";
 import type { NodeId, Raft } from "../../raft/index.js";
 import type { LogStore } from "../../storage/index.js";
@@ -17,7 +17,6 @@ import type { KeptCommands } from "./kept-commands.js";
 import type { LeadershipHandOver } from "./leadership-hand-over.js";
 import type { WaitingLine } from "./waiting-line.js";
 
-export type Lack = "busy" | "diskFull";
 type Limit = "soft" | "hard";
 
 /** The hard limit of bytes is this many times the soft one. */

@@ -2,9 +2,9 @@
  * How often each limit was exceeded, and the lines about it in the log: at most one in ten seconds
  * for each limit, however many clients there are. Refuses nothing itself.
  */
+import type { LimitedBy } from "../../net/index.js";
 import type { ClientLimits } from "../options.js";
 import type { Clock, NodeLogger } from "../ports.js";
-import type { LimitedBy } from "./usage.js";
 
 const LINE_EVERY_MS = 10_000;
 

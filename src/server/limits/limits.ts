@@ -10,13 +10,13 @@
  * The gateway limits connections by address, and unfinished messages.
  */
 import type { LockTable, TableCommand } from "../../lockfsm/index.js";
-import { isOwnMachine } from "../../net/index.js";
+import { isOwnMachine, type LimitedBy } from "../../net/index.js";
 import { ACCESS_LEVEL, type Command, isStrong, NO_CREDENTIAL, OP } from "../../protocol/index.js";
 import type { ClientLimits } from "../options.js";
 import type { Clock } from "../ports.js";
 import { HeldBack } from "./held-back.js";
 import type { LimitCounts } from "./limit-counts.js";
-import { type LimitedBy, type LimitedClient, NO_LIMITS, UNCOUNTED, Usage } from "./usage.js";
+import { type LimitedClient, NO_LIMITS, UNCOUNTED, Usage } from "./usage.js";
 
 /** A smaller map is not searched for those that may be forgotten. */
 const SWEEP_SIZE_MIN = 256;

@@ -2,13 +2,9 @@
  * What the clients of one identity, or from one address, use of this node now, and what they may
  * spend in a second.
  */
-import type { ClientConnection } from "../../net/index.js";
+import type { ClientConnection, LimitedBy } from "../../net/index.js";
 import type { ClientLimits } from "../options.js";
 import { TokenBucket } from "./token-bucket.js";
-
-/** Whose clients are counted together. */
-export type LimitedBy = "identity" | "address";
-export const LIMITED_BY: readonly LimitedBy[] = ["identity", "address"];
 
 export class Usage {
   readonly by: LimitedBy;

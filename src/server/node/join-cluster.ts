@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../../errors/index.js";
+import { isMemberRole } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { type PageTls, readPage } from "../../reach/index.js";
 import { isProtected, within } from "../../reach/portable.js";
@@ -150,6 +151,6 @@ function memberIn(value: unknown): AnsweredMember | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { id, address, role } = value as Record<string, unknown>;
   if (typeof id !== "number" || !Number.isSafeInteger(id)) return undefined;
-  if (typeof address !== "string" || (role !== "voter" && role !== "learner")) return undefined;
+  if (typeof address !== "string" || !isMemberRole(role)) return undefined;
   return { id, address, isVoter: role === "voter" };
 }

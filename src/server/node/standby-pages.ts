@@ -9,6 +9,7 @@ import {
   problemAnswer,
   type TransportTls,
 } from "../../net/index.js";
+import type { NodeRole } from "../../protocol/index.js";
 import { VERSION } from "../version.js";
 import { endpointOf } from "./addresses.js";
 import type { ResolvedOptions } from "./resolve-options.js";
@@ -16,7 +17,7 @@ import type { ResolvedOptions } from "./resolve-options.js";
 const TEXT = "text/plain; charset=utf-8";
 
 export interface StandbyState {
-  readonly role: "quarantined" | "starting";
+  readonly role: Extract<NodeRole, "quarantined" | "starting">;
   /** One line for people, on `/` and `/readyz`. */
   readonly why: string;
   /** The reason that clients get. */

@@ -7,7 +7,12 @@
 import { createHash } from "node:crypto";
 import { HoldfastError, OptionError } from "../../errors/index.js";
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
-import { LOCK_DELAY_MS_MAX, type SettingView, TTL_MS_MAX } from "../../protocol/index.js";
+import {
+  LOCK_DELAY_MS_MAX,
+  type MemberRole,
+  type SettingView,
+  TTL_MS_MAX,
+} from "../../protocol/index.js";
 import { decodeConfiguration, encodeConfiguration, isVoter } from "../../raft/index.js";
 import {
   demandVacant,
@@ -114,7 +119,7 @@ export interface SnapshotContents {
 
 export interface MemberOfSnapshot {
   readonly id: number;
-  readonly role: "voter" | "learner";
+  readonly role: MemberRole;
   readonly address: string;
 }
 

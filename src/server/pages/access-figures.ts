@@ -1,11 +1,11 @@
 /** What the pages of a node show of who may do what: how much there is of each, and never a name. */
 import type { CredentialCounts, LockTable } from "../../lockfsm/index.js";
+import type { AccessState } from "../../protocol/index.js";
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export interface AccessFigures {
-  /** What clients may do that have not shown who they are: everything, something or nothing. */
-  readonly state: "open" | "partlyOpen" | "closed";
+  readonly state: AccessState;
   readonly identities: number;
   /** Within seven days. */
   readonly expiring: CredentialCounts;

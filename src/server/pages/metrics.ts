@@ -4,12 +4,11 @@
  */
 import type { DoorCounts } from "../../doors/index.js";
 import type { TableCounts } from "../../lockfsm/index.js";
-import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
+import { type HandshakeCounts, LIMITED_BY, type PortLoad, type Traffic } from "../../net/index.js";
 import { CHANGE_TYPES, END_REASON, MODEL_VERSION, PROTOCOL_VERSION } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
 import { LIMIT_LABELS, type LimitCounts, type LimitName } from "../limits/limit-counts.js";
-import { LIMITED_BY } from "../limits/usage.js";
 import { VERSION } from "../version.js";
 import type { Histogram } from "../vitals/histogram.js";
 import { counter, gauge, histogramText, type Metric, metricText } from "../vitals/metric-text.js";

@@ -4,6 +4,8 @@
  * the view is dropped. Must never let a value through to clients that this file does not name. Pure.
  */
 import {
+  AUDIT_STATES,
+  NODE_ROLES,
   VITALS_EVENT_CHARACTERS_MAX,
   VITALS_EVENTS_MAX,
   VITALS_POINTS_MAX,
@@ -18,8 +20,6 @@ import {
 const PEERS_MAX = 64;
 const WORD_CHARACTERS_MAX = 64;
 const ENDPOINT_CHARACTERS_MAX = 2_048;
-const ROLES = ["starting", "follower", "candidate", "leader", "learner", "quarantined"];
-const AUDIT_STATES = ["writing", "failing", "off"];
 
 /** The value that counts; `undefined`: it is not one. */
 type Reader = (value: unknown) => unknown;
@@ -67,7 +67,7 @@ const VIEW: Shape<VitalsView> = {
   modelVersion: count,
   startedWallMs: wallMs,
   wallMs,
-  role: oneOf(ROLES),
+  role: oneOf(NODE_ROLES),
   term: count,
   leader: count,
   commitIndex: count,

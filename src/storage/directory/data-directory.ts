@@ -6,6 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors/index.js";
+import type { NodeOrigin } from "../../raft/index.js";
 import { corruption, damageOf } from "../corruption.js";
 import { type FileSystem, makeDirectories } from "../file-system.js";
 import { LOCK_NAME, openLevelStore } from "../level-store.js";
@@ -13,7 +14,7 @@ import type { FileLog } from "../log/file-log.js";
 import { type LogContents, readLog } from "../log/log-reader.js";
 import { openFileLog } from "../log/open-file-log.js";
 import { SEGMENT_BASE_BYTES } from "../log/segment-base.js";
-import type { LogStore, LogWrites, NodeIdentity, NodeOrigin } from "../log-store.js";
+import type { LogStore, LogWrites, NodeIdentity } from "../log-store.js";
 import type { KnownPeers, NotedPeer } from "../mark/known-peers.js";
 import { drawBirth, identityIn, MARK_FILE_NAME, MarkFile, newMark } from "../mark/mark-file.js";
 import { LOOK_MS } from "../mark/mark-schedule.js";

@@ -3,14 +3,12 @@
  * CRCs cannot: that entries follow each other without gaps, that terms do not fall, that snapshots
  * agree with the log. Data of entries are views of the buffer that is passed in.
  */
-import type { Entry, EntryKind, HardState, SnapshotPoint } from "../../raft/index.js";
+import { ENTRY_KINDS, type Entry, type HardState, type SnapshotPoint } from "../../raft/index.js";
 import { readUint53 } from "../disk-bytes.js";
 import { LogOutline } from "./log-outline.js";
-import { SECTION } from "./record-format.js";
+import { FIRST_KIND, SECTION } from "./record-format.js";
 import { readSnapshotPoint, type SegmentBase, SNAPSHOT_POINT_BYTES } from "./segment-base.js";
 import { SegmentList } from "./segment-list.js";
-
-const KINDS: readonly (EntryKind | undefined)[] = [undefined, "noop", "command", "configuration"];
 
 export class LogReplay {
   readonly outline: LogOutline;
@@ -138,7 +136,7 @@ export class LogReplay {
     }
     let at = from + 20;
     for (let index = first; index < first + count; index += 1) {
-      const kind = KINDS[source.readUInt8(at)];
+      const kind = ENTRY_KINDS[source.readUInt8(at) - FIRST_KIND];
       const length = source.readUInt32LE(at + 1);
       at += 5;
       if (kind === undefined || at + length > source.length) {

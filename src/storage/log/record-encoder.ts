@@ -12,11 +12,12 @@
  * They take effect in their order in the body.
  */
 import { crc32 } from "node:zlib";
-import { assert, unreachable } from "../../errors/index.js";
-import type { Entry, EntryKind, Write, WrittenSnapshot } from "../../raft/index.js";
+import { assert } from "../../errors/index.js";
+import { ENTRY_KINDS, type Entry, type Write, type WrittenSnapshot } from "../../raft/index.js";
 import { writeUint53 } from "../disk-bytes.js";
 import {
   countZeroSectors,
+  FIRST_KIND,
   HEADER_BYTES,
   SECTION,
   TRAILER,
@@ -68,19 +69,6 @@ export function bodyBytesOf(write: Write): number {
     bytes += ENTRY_HEADER_BYTES + entry.data.length;
   }
   return bytes;
-}
-
-function kindNumberOf(kind: EntryKind): number {
-  switch (kind) {
-    case "noop":
-      return 1;
-    case "command":
-      return 2;
-    case "configuration":
-      return 3;
-    default:
-      return unreachable(kind);
-  }
 }
 
 export class RecordEncoder {
@@ -166,7 +154,7 @@ export class RecordEncoder {
   }
 
   #entry({ kind, data }: Entry): void {
-    this.#tag(kindNumberOf(kind));
+    this.#tag(ENTRY_KINDS.indexOf(kind) + FIRST_KIND);
     this.#at = this.#scratch.writeUInt32LE(data.length, this.#at);
     if (data.length < REFERENCED_BYTES_MIN) {
       this.#scratch.set(data, this.#at);

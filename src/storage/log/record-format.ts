@@ -22,6 +22,9 @@ export const TRAILER = 0xa5;
 /** Numbers of the sections of a body. Never reused. */
 export const SECTION = { base: 1, hardState: 2, truncate: 3, batch: 4, snapshot: 5 } as const;
 
+/** The number of the first kind of entries; the others follow. */
+export const FIRST_KIND = 1;
+
 export interface RecordHeader {
   readonly seq: number;
   readonly bodyBytes: number;

@@ -12,10 +12,11 @@
  */
 import { crc32 } from "node:zlib";
 import { HoldfastError } from "../../errors/index.js";
+import { NODE_ORIGINS } from "../../raft/index.js";
 import { corruption } from "../corruption.js";
 import { readUint53, writeUint53 } from "../disk-bytes.js";
 import { createAtomically, errnoOf, type File, type FileSystem } from "../file-system.js";
-import type { NodeIdentity, NodeOrigin } from "../log-store.js";
+import type { NodeIdentity } from "../log-store.js";
 import type { RandomBytes } from "../storage-ports.js";
 import {
   decodeKnownPeers,
@@ -60,7 +61,6 @@ const CHECKSUM_BYTES = 4;
 /** The size of a page, so that no sector or page of a disk contains parts of both slots. */
 const PAGE_BYTES = 4096;
 export const SLOT_BYTES = wholePages(FIXED_BYTES + KNOWN_PEERS_BYTES_MAX + CHECKSUM_BYTES);
-const ORIGINS: readonly NodeOrigin[] = ["initial", "joined"];
 
 function wholePages(bytes: number): number {
   return Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
@@ -75,7 +75,7 @@ function encodeSlot(mark: Mark, generation: number): Buffer {
   at = slot.writeUInt32LE(mark.nodeId, at);
   at += slot.write(mark.clusterId, at, 16, "hex");
   at += slot.write(mark.birth, at, BIRTH_BYTES, "hex");
-  at = slot.writeUInt32LE(ORIGINS.indexOf(mark.origin), at);
+  at = slot.writeUInt32LE(NODE_ORIGINS.indexOf(mark.origin), at);
   at = writeUint53(slot, mark.incarnation, at);
   at = writeUint53(slot, mark.seq, at);
   at = writeUint53(slot, mark.index, at);
@@ -100,7 +100,7 @@ function decodeSlot(file: Buffer, from: number): Slot | undefined {
   if (contentBytes + CHECKSUM_BYTES > SLOT_BYTES) return undefined;
   const content = slot.subarray(0, contentBytes);
   if (crc32(content) !== slot.readUInt32LE(contentBytes)) return undefined;
-  const origin = ORIGINS[content.readUInt32LE(40)];
+  const origin = NODE_ORIGINS[content.readUInt32LE(40)];
   const peers = decodeKnownPeers(content.subarray(FIXED_BYTES));
   if (origin === undefined || peers === undefined) return undefined;
   const generation = readUint53(content, 4);
