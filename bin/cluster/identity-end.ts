@@ -25,11 +25,12 @@ export async function endAllOf(
   force: Force,
 ): Promise<EndedOfIdentity> {
   const [held, closed, sessions] = [new Set<number>(), new Set<number>(), new Set<number>()];
-  for await (const { holds, closings } of admin.query()) {
+  for await (const { holds, cooldowns } of admin.query()) {
     for (const hold of holds) {
       if (hold.session === 0 && hold.identity === identity) held.add(hold.token);
     }
-    for (const closing of closings) if (closing.identity === identity) closed.add(closing.token);
+    for (const cooldown of cooldowns)
+      if (cooldown.identity === identity) closed.add(cooldown.token);
   }
   for await (const view of admin.sessions()) {
     if (view.identity === identity) sessions.add(view.session);

@@ -162,7 +162,7 @@ async function explained(
     return timedOut(plan, plan.isQuiet ? "" : await obstacleOf(context));
   }
   if (!(error instanceof HoldfastError) || plan.isQuiet) return waitFailure(error, plan) ?? error;
-  const isClosed = error.code === "LOCK_HELD" && error.details["blockedBy"] === "closing";
+  const isClosed = error.code === "LOCK_HELD" && error.details["blockedBy"] === "cooldown";
   return waitFailure(error, plan, isClosed ? await viewsOf(client, plan) : []) ?? error;
 }
 

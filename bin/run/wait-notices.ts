@@ -31,7 +31,7 @@ export interface WaitContext {
 export async function obstacleOf({ client, access, plan }: WaitContext): Promise<string> {
   const views = await viewsOf(client, plan);
   const text = obstacleText(views, client.session, Date.now());
-  if (views.some(({ holds, closings }) => holds.length + closings.length > 0)) return text;
+  if (views.some(({ holds, cooldowns }) => holds.length + cooldowns.length > 0)) return text;
   // Nobody holds it: then it may be the cluster that does not grant it.
   const { outage, refusal } = await askService(access);
   return outage ?? refusal ?? text;

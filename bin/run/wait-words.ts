@@ -25,7 +25,7 @@ export function refusedText(name: string, refused: Refused, views: readonly KeyV
   }
   const keys = new Set(blockers.map(({ key }) => key));
   const key = keys.size === 0 ? name : [...keys].map(keyText).join(", ");
-  if (blockedBy === "closing") return `${key} is ${closedText(views)}`;
+  if (blockedBy === "cooldown") return `${key} is ${closedText(views)}`;
   const isBearer = ({ holder }: Blocker): boolean => holder === "bearer";
   const isWaiter = ({ holder }: Blocker): boolean => holder === null;
   const handedOver = namesOf(blockers.filter(isBearer));
@@ -50,7 +50,7 @@ export function obstacleText(views: readonly KeyView[], session: number, nowMs: 
       .filter(({ holder }) => (holder === "bearer") === isBearer)
       .map((hold) => holdText(hold, nowMs));
   const [holders, handedOver] = [textsOf(false), textsOf(true)];
-  const closed = views.some((view) => view.holds.length === 0 && view.closings.length > 0);
+  const closed = views.some((view) => view.holds.length === 0 && view.cooldowns.length > 0);
   const parts = [
     places.join(", "),
     holders.length > 0 ? `held by ${fewOf(holders)}` : "",
@@ -76,10 +76,10 @@ function placeText(view: KeyView, session: number, hasSeveral: boolean): string[
 }
 
 function closedText(views: readonly KeyView[]): string {
-  const closings = views.flatMap((view) => view.closings);
-  const leftMs = Math.max(0, ...closings.map(({ endsInMs }) => endsInMs));
+  const cooldowns = views.flatMap((view) => view.cooldowns);
+  const leftMs = Math.max(0, ...cooldowns.map(({ endsInMs }) => endsInMs));
   const more = leftMs === 0 ? "" : ` for ${formatDuration(leftMs)} more`;
-  const isOld = closings.length > 0 && closings.every(({ identity }) => identity === "");
+  const isOld = cooldowns.length > 0 && cooldowns.every(({ identity }) => identity === "");
   const why = isOld
     ? "its holder before the cluster was restored may still rely on it"
     : "--min-hold or --lock-delay of its last holder";

@@ -125,8 +125,8 @@ export class LockSweep {
   }
 }
 
-function isInUse({ holds, waiters, closing }: LockRow): boolean {
-  return holds > 0 || waiters > 0 || closing !== undefined;
+function isInUse({ holds, waiters, cooldown }: LockRow): boolean {
+  return holds > 0 || waiters > 0 || cooldown !== undefined;
 }
 
 function sorted(rows: readonly LockRow[], sort: Sort): LockRow[] {

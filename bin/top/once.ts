@@ -63,8 +63,8 @@ export function onceDocument({ clusterId, nodes, locks }: OnceSeen): Record<stri
   };
 }
 
-function lockDocument({ key, first, closing, holds, waiters }: LockRow): Record<string, unknown> {
-  const item = first ?? closing;
+function lockDocument({ key, first, cooldown, holds, waiters }: LockRow): Record<string, unknown> {
+  const item = first ?? cooldown;
   return {
     key,
     mode: item?.mode ?? null,
@@ -75,7 +75,7 @@ function lockDocument({ key, first, closing, holds, waiters }: LockRow): Record<
     identity: first?.identity ?? "",
     holder: first?.holder ?? "session",
     leaseOwner: first?.leaseOwner ?? "",
-    isClosed: closing !== undefined,
+    isClosed: cooldown !== undefined,
     heldMs: first?.heldMs ?? 0,
     leaseMs: first === undefined || first.ttlMs === 0 ? null : first.leaseMs,
     token: item?.token ?? 0,

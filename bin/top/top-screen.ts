@@ -6,7 +6,7 @@
 import { keyText, printable } from "../../src/text/index.js";
 import {
   type Column,
-  closingText,
+  cooldownText,
   countText,
   explainPhrases,
   findingText,
@@ -255,12 +255,12 @@ function oneLockLines({ lock, size }: TopState): Line[] {
   if (lock === undefined) return [plain("asking", "dim")];
   const table = (lines: readonly string[]): Line[] =>
     lines.map((line, at) => plain(line, at === 0 ? "dim" : undefined));
-  const { holds, waiters, closings, kind, limit, truncated } = lock.view;
+  const { holds, waiters, cooldowns, kind, limit, truncated } = lock.view;
   const lines: Line[] = [];
   if (kind === "semaphore") lines.push(plain(limitText(limit)));
-  if (holds.length === 0) lines.push(plain(closings.length > 0 ? "not held" : "free"));
+  if (holds.length === 0) lines.push(plain(cooldowns.length > 0 ? "not held" : "free"));
   else lines.push(...table(plainViewLines(Object.values(HOLD_COLUMNS), holds, size.columns)));
-  lines.push(...closings.map((closing) => plain(closingText(closing))));
+  lines.push(...cooldowns.map((cooldown) => plain(cooldownText(cooldown))));
   if (waiters.length > 0) {
     const queue = plainViewLines(Object.values(WAITER_COLUMNS), waiters, size.columns);
     lines.push([], ...table(queue));

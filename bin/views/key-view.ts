@@ -2,7 +2,7 @@
 import type { KeyView } from "../../src/index.js";
 import { keyText } from "../../src/text/index.js";
 import {
-  closingText,
+  cooldownText,
   HOLD_COLUMNS,
   limitText,
   totalText,
@@ -16,15 +16,15 @@ const WAITING = Object.values(WAITER_COLUMNS);
 const LEASED = HELD.filter(({ id }) => id !== "session");
 
 export function keyLines(view: KeyView): string[] {
-  const { holds, waiters, closings, truncated } = view;
+  const { holds, waiters, cooldowns, truncated } = view;
   const key = styled("bold", keyText(view.key), process.stdout);
-  if (holds.length + waiters.length + closings.length === 0) {
+  if (holds.length + waiters.length + cooldowns.length === 0) {
     return [`${key}: free${view.limit === 0 ? "" : ` (${limitText(view.limit)})`}`];
   }
   const lines = [view.kind === "semaphore" ? `${key}: ${limitText(view.limit)}` : key, ""];
   if (holds.length === 0) lines.push("not held");
   else lines.push(...viewLines(HELD, holds));
-  if (closings.length > 0) lines.push("", ...closings.map(closingText));
+  if (cooldowns.length > 0) lines.push("", ...cooldowns.map(cooldownText));
   if (waiters.length > 0) lines.push("", ...viewLines(WAITING, waiters));
   if (truncated !== undefined) lines.push("", totalText(truncated));
   return lines;

@@ -47,7 +47,7 @@ export function contentsDocument(file: string, contents: SnapshotContents): Docu
 
 export function contentsLines(contents: SnapshotContents, nowMs: number): string[] {
   const { clusterId, nodeId, version, savedWallMs, index, term, checksum, bytes } = contents;
-  const { members, stamp, sessions, keys, holds, waiters, closings, leaseMsMax } = contents;
+  const { members, stamp, sessions, keys, holds, waiters, cooldowns, leaseMsMax } = contents;
   const { leases, endlessLeases } = contents;
   const rows: [string, string][] = [
     ["cluster", clusterId],
@@ -63,7 +63,7 @@ export function contentsLines(contents: SnapshotContents, nowMs: number): string
       "sessions",
       leaseMsMax === 0 ? "0" : `${sessions}, leases up to ${formatDuration(leaseMsMax)}`,
     ],
-    ["locks in use", `${keys}; holds ${holds}, waiters ${waiters}, cooldowns ${closings}`],
+    ["locks in use", `${keys}; holds ${holds}, waiters ${waiters}, cooldowns ${cooldowns}`],
     ["leases", endlessLeases === 0 ? String(leases) : `${leases}, ${endlessLeases} without end`],
     ["next fencing token", String(contents.nextToken)],
     ["settings", changedText(contents)],

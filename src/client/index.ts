@@ -23,7 +23,7 @@ export type {
   Blocker,
   CheckAccessView,
   ClaimMode,
-  ClosingView,
+  CooldownView,
   CredentialKind,
   CredentialView,
   CycleMember,

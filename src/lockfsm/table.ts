@@ -149,14 +149,14 @@ export class LockTable {
   }
 
   counts(): TableCounts {
-    const { sessions, keys, holds, requestCount, closings, leases, bytes } = this.#state;
+    const { sessions, keys, holds, requestCount, cooldowns, leases, bytes } = this.#state;
     const { searchesDeferred, searchesGivenUp, deadlocks, access } = this.#state;
     return {
       sessions: sessions.size,
       keys: keys.size,
       holds: holds.size,
       waiters: requestCount,
-      closings: closings.size,
+      cooldowns: cooldowns.size,
       leases: leases.count,
       endlessLeases: leases.endlessCount,
       tableBytes: bytes,
@@ -331,7 +331,7 @@ export class LockTable {
 
   /**
    * The table with which a new cluster begins that is restored from this one: settings, limits that
-   * were set, and closings. This table does not change.
+   * were set, and cooldowns. This table does not change.
    */
   refounded(options: RefoundOptions): LockTable {
     return LockTable.of(refound(this.#state, options));

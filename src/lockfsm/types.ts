@@ -60,7 +60,7 @@ export interface TableChange {
   readonly type: ChangeType;
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 for a hold of an owner, and for a closing. */
+  /** 0 for a hold of an owner, and for a cooldown. */
   readonly session: number;
   readonly sessionName: string;
   /** The name of its identity; empty without a session. */
@@ -68,7 +68,7 @@ export interface TableChange {
   readonly owner: number;
   /** 0 for a request. */
   readonly token: number;
-  /** The sequence of what brought it, or of the waiting upgrade; 0 for a closing. */
+  /** The sequence of what brought it, or of the waiting upgrade; 0 for a cooldown. */
   readonly sequence: number;
   /** Whose the hold is; "session" if it is none. */
   readonly holder: Holder;
@@ -108,15 +108,15 @@ export interface TableSettings {
   readonly unitsPerEntryMax: number;
   /** Grants that a command makes in its own step; the rest go to the work queue. */
   readonly grantsPerStepMax: number;
-  /** Holds and closings that one command may end by stealing, renew by taking over, or revoke. */
+  /** Holds and cooldowns that one command may end by stealing, renew by taking over, or revoke. */
   readonly holdsPerStepMax: number;
   /** The head start that one step of priority gives, in milliseconds. */
   readonly priorityStepMs: number;
   readonly sessionsMax: number;
-  /** Holds of one session, including its closings. */
+  /** Holds of one session, including its cooldowns. */
   readonly holdsPerSessionMax: number;
   readonly waitsPerSessionMax: number;
-  /** The size of one session with its holds, closings and waits; see `sizes.ts`. */
+  /** The size of one session with its holds, cooldowns and waits; see `sizes.ts`. */
   readonly bytesPerSessionMax: number;
   /** The size of the whole table. */
   readonly tableBytesMax: number;
@@ -125,7 +125,7 @@ export interface TableSettings {
   /** The longest `lockDelayMs` of an acquire. */
   readonly lockDelayMsMax: number;
   readonly sessionsPerIdentityMax: number;
-  /** Holds, closings and waits of all sessions and owners of one identity, together. */
+  /** Holds, cooldowns and waits of all sessions and owners of one identity, together. */
   readonly claimsPerIdentityMax: number;
   /** The size of all that counts against one identity; see `sizes.ts`. */
   readonly bytesPerIdentityMax: number;
@@ -202,7 +202,7 @@ export interface TableCounts {
   readonly keys: number;
   readonly holds: number;
   readonly waiters: number;
-  readonly closings: number;
+  readonly cooldowns: number;
   /** Holds that are leases of named owners, and how many of them are without end. */
   readonly leases: number;
   readonly endlessLeases: number;

@@ -10,7 +10,7 @@
  * It can stay when something is added that clients pass over: kinds of messages, positions at the
  * end, reasons and errors. Nodes have a version among themselves (`MODEL_VERSION`).
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 /** The name of the protocol, without a version, when a connection becomes a WebSocket. */
 export const SUBPROTOCOL = "holdfast";
 

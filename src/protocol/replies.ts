@@ -57,7 +57,7 @@ export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
 const END_REASONS: ReadonlySet<number> = new Set(Object.values(END_REASON));
 export const isEndReason = (number: number): number is EndReason => END_REASONS.has(number);
 
-export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
+export const BLOCKED_BY = { holds: 0, waiters: 1, cooldown: 2 } as const;
 export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 
 /**
@@ -69,20 +69,20 @@ export type Holder = (typeof HOLDERS)[number];
 
 /**
  * One of the blockers of a request, of which a few are named: a hold, a waiting request or a
- * closing. On the wire `[sessionName, key, mode, token, identity, session, holder]`.
+ * cooldown. On the wire `[sessionName, key, mode, token, identity, session, holder]`.
  */
 export interface Blocker {
-  /** "" for a closing. A bearer's hold has the name of the session that handed it over. */
+  /** "" for a cooldown. A bearer's hold has the name of the session that handed it over. */
   readonly sessionName: string;
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 for a waiting request and for a closing. */
+  /** 0 for a waiting request and for a cooldown. */
   readonly token: number;
-  /** The name of the identity of the holder; "" for a closing. */
+  /** The name of the identity of the holder; "" for a cooldown. */
   readonly identity: string;
-  /** 0 for a hold of an owner or bearer, and for a closing. */
+  /** 0 for a hold of an owner or bearer, and for a cooldown. */
   readonly session: number;
-  /** `null` for a waiting request and for a closing. On the wire 0, otherwise 1 + its index. */
+  /** `null` for a waiting request and for a cooldown. On the wire 0, otherwise 1 + its index. */
   readonly holder: Holder | null;
 }
 
@@ -158,7 +158,7 @@ export type Result =
       readonly status: typeof STATUS.revoked;
       /** The number of holds. */
       readonly count: number;
-      /** Holds and closings of the key that were too many for one command: repeat it for these. */
+      /** Holds and cooldowns of the key that were too many for one command: repeat it for these. */
       readonly remaining: number;
       /** Ended holds that kept the key closed and no longer do. */
       readonly opened: number;

@@ -16,12 +16,12 @@ export interface KeyView {
   readonly limit: number;
   readonly holds: readonly HoldView[];
   readonly waiters: readonly WaiterView[];
-  readonly closings: readonly ClosingView[];
+  readonly cooldowns: readonly CooldownView[];
   /** The real numbers; present only if the lists above were cut short. */
   readonly truncated?: {
     readonly holds: number;
     readonly waiters: number;
-    readonly closings: number;
+    readonly cooldowns: number;
   };
   /** Present if an owner was asked about: its lease of the key, or `null`. */
   readonly mine?: OwnLeaseView | null;
@@ -91,8 +91,8 @@ export interface WaiterView {
   readonly isEligible: boolean;
 }
 
-/** A closing: a hold has ended and keeps the key closed. */
-export interface ClosingView {
+/** A cooldown: a hold has ended and keeps the key closed. */
+export interface CooldownView {
   readonly mode: ClaimMode;
   readonly token: number;
   /** What it counts against; "" if it is of the cluster before a restore. */
@@ -127,7 +127,7 @@ export interface ExplainedKey {
   readonly aheadCount: number;
   /** Holds and requests that it conflicts with, a few of each. */
   readonly blockers: readonly Blocker[];
-  readonly closings: readonly ClosingView[];
+  readonly cooldowns: readonly CooldownView[];
   /**
    * An estimate in milliseconds from how long the key was held before; `null` if nothing is known.
    */
@@ -321,7 +321,7 @@ export interface ChangeView {
   readonly token: number;
   /**
    * The sequence of its acquire, adopt or hand-over, which, with a session, identifies a hold or
-   * request. 0 for a closing.
+   * request. 0 for a cooldown.
    */
   readonly sequence: number;
   readonly value: string;

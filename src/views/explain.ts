@@ -4,7 +4,7 @@
  */
 import type { Blocker, CycleMember, ExplainedKey, WaiterView } from "../protocol/index.js";
 import { formatDuration } from "./durations.js";
-import { closingText } from "./one-key.js";
+import { cooldownText } from "./one-key.js";
 import { countText, listPhrase, type Phrase } from "./phrase.js";
 import { possiblePhrases } from "./wait-graph.js";
 import { whoPhrase } from "./who.js";
@@ -60,7 +60,7 @@ function keyPhrases({ request, keys }: Explained): readonly Phrase[] {
   });
 }
 
-function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readonly Phrase[] {
+function reasonPhrases({ blockers, cooldowns, aheadCount }: ExplainedKey): readonly Phrase[] {
   const reasons: Phrase[] = [];
   const holders = blockers.filter(({ holder }) => holder === "session" || holder === "owner");
   const handedOver = blockers.filter(({ holder }) => holder === "bearer");
@@ -77,7 +77,7 @@ function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readon
     const verb = aheadCount === 1 ? " is ahead" : " are ahead";
     reasons.push([`${countText(aheadCount, "request")}${verb}`, ...names]);
   }
-  for (const closing of closings) reasons.push([`it is ${closingText(closing)}`]);
+  for (const cooldown of cooldowns) reasons.push([`it is ${cooldownText(cooldown)}`]);
   return reasons;
 }
 

@@ -25,7 +25,7 @@ export { MEMBER_COLUMNS, majorityText } from "./members.js";
 export { nodesText } from "./node-names.js";
 export { NODE_COLUMNS, type NodeRow, nodeState } from "./nodes.js";
 export {
-  closingText,
+  cooldownText,
   HOLD_COLUMNS,
   isOfSession,
   leaseText,

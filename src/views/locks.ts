@@ -1,5 +1,5 @@
 /** A line of a list of locks: what one line says about a key, for every list of them. Pure. */
-import type { ClosingView, HoldView, KeyView } from "../protocol/index.js";
+import type { CooldownView, HoldView, KeyView } from "../protocol/index.js";
 import type { Columns } from "./column.js";
 import { formatDuration } from "./durations.js";
 import { leaseText, modeText } from "./one-key.js";
@@ -17,7 +17,7 @@ export interface LockRow {
   /** The first holder; `undefined`: nobody holds it. */
   readonly first: HoldView | undefined;
   /** What keeps it closed although nobody holds it. */
-  readonly closing: ClosingView | undefined;
+  readonly cooldown: CooldownView | undefined;
   readonly holds: number;
   readonly waiters: number;
 }
@@ -28,7 +28,7 @@ export function lockRow({
   limit,
   holds,
   waiters,
-  closings,
+  cooldowns,
   truncated,
 }: KeyView): LockRow {
   const [first] = holds;
@@ -39,7 +39,7 @@ export function lockRow({
     limit,
     permitsHeld: isCut ? undefined : holds.reduce((sum, { permits }) => sum + permits, 0),
     first,
-    closing: first === undefined ? closings[0] : undefined,
+    cooldown: first === undefined ? cooldowns[0] : undefined,
     holds: truncated?.holds ?? holds.length,
     waiters: truncated?.waiters ?? waiters.length,
   };
@@ -66,7 +66,7 @@ export const LOCK_COLUMNS = {
     id: "token",
     title: "Token",
     isNumeric: true,
-    cell: ({ first, closing }) => String((first ?? closing)?.token ?? NOTHING),
+    cell: ({ first, cooldown }) => String((first ?? cooldown)?.token ?? NOTHING),
   },
   waiters: {
     id: "waiters",
@@ -77,21 +77,21 @@ export const LOCK_COLUMNS = {
 } satisfies Columns<LockRow>;
 
 /** `exclusive`, `3 of 5 permits`. Nothing for a key with waiters only. */
-function lockModeText({ kind, limit, permitsHeld, first, closing }: LockRow): string {
+function lockModeText({ kind, limit, permitsHeld, first, cooldown }: LockRow): string {
   if (kind === "semaphore") {
     return permitsHeld === undefined
       ? countText(limit, "permit")
       : `${permitsHeld} of ${countText(limit, "permit")}`;
   }
-  const item = first ?? closing;
+  const item = first ?? cooldown;
   return item === undefined ? NOTHING : modeText(item);
 }
 
-function holderPhrase({ first, closing, holds }: LockRow): Shown {
+function holderPhrase({ first, cooldown, holds }: LockRow): Shown {
   if (first === undefined) {
-    return closing === undefined
+    return cooldown === undefined
       ? NOTHING
-      : `cooling down for ${formatDuration(closing.endsInMs)} more`;
+      : `cooling down for ${formatDuration(cooldown.endsInMs)} more`;
   }
   const others = holds > 1 ? ` and ${countText(holds - 1, "other")}` : "";
   return [...whoPhrase(first), others, first.isRevoked ? ", being revoked" : ""];

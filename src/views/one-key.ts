@@ -1,5 +1,5 @@
 /** One key: who holds it, who waits for it in order, and what keeps it closed. Pure. */
-import type { ClosingView, HoldView, WaiterView } from "../protocol/index.js";
+import type { CooldownView, HoldView, WaiterView } from "../protocol/index.js";
 import type { Columns } from "./column.js";
 import { formatDuration } from "./durations.js";
 import { countText, NOTHING, type Phrase, remarksPhrase, type Shown } from "./phrase.js";
@@ -57,9 +57,9 @@ export function limitText(limit: number): string {
   return `a semaphore of ${countText(limit, "permit")}`;
 }
 
-export function closingText(closing: ClosingView): string {
-  const { token, endsInMs } = closing;
-  return `cooling down for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
+export function cooldownText(cooldown: CooldownView): string {
+  const { token, endsInMs } = cooldown;
+  return `cooling down for ${formatDuration(endsInMs)} more after token ${token} (${modeText(cooldown)})`;
 }
 
 /** Where the lists of a key were cut short. */

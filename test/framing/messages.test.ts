@@ -44,11 +44,11 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   [
     "hello",
     {
-      ...{ kind: MESSAGE.hello, version: 2, clusterId: "0a", nodeId: 1, leaderId: 0 },
+      ...{ kind: MESSAGE.hello, version: 3, clusterId: "0a", nodeId: 1, leaderId: 0 },
       ...{ endpoints: [{ id: 1, endpoint: "ws://a" }], frameBytesMax: 1 << 20 },
       voters: [1, 3],
     },
-    "98 01 02 a23061 01 00 91 9201a677733a2f2f61 ce00100000 92 01 03",
+    "98 01 03 a23061 01 00 91 9201a677733a2f2f61 ce00100000 92 01 03",
   ],
   [
     "attached",
@@ -321,9 +321,9 @@ test("every kind of message and every status has its bytes here", () => {
 describe("a frame of a node", () => {
   test("of another version is read to that number, and no further", () => {
     const unknown = { clusterId: "", nodeId: 0, leaderId: 0, endpoints: [], voters: [] };
-    const hello = { kind: MESSAGE.hello, version: 3, ...unknown, frameBytesMax: 0 };
-    expect(decodeServerFrame(bytes("91 92 01 03"))).toEqual([hello]);
-    expect(decodeServerFrame(bytes("92 95 01 03 91a161 c0 c3 92 05 a161"))).toEqual([hello]);
+    const hello = { kind: MESSAGE.hello, version: 4, ...unknown, frameBytesMax: 0 };
+    expect(decodeServerFrame(bytes("91 92 01 04"))).toEqual([hello]);
+    expect(decodeServerFrame(bytes("92 95 01 04 91a161 c0 c3 92 05 a161"))).toEqual([hello]);
   });
 
   test("may hold names of any length and script", () => {

@@ -65,8 +65,8 @@ function isOf(
 }
 
 /** Whether what is held in its key, or keeps it closed, blocks a waiter. */
-function isBlocked({ holds: held, closings, limit }: KeyView, waiter: WaiterView): boolean {
-  const all = [...held, ...closings];
+function isBlocked({ holds: held, cooldowns, limit }: KeyView, waiter: WaiterView): boolean {
+  const all = [...held, ...cooldowns];
   if (waiter.mode === "permits") {
     return all.reduce((sum, { permits }) => sum + permits, waiter.permits) > limit;
   }
@@ -77,8 +77,8 @@ describe("at every position of a random log", () => {
   test("no two conflicting holds exist, nor a hold next to what keeps its key closed", () => {
     check((limits, turns) =>
       holds(limits, turns, ({ after }) => {
-        for (const { kind, holds: held, closings } of after) {
-          const all = [...held, ...closings];
+        for (const { kind, holds: held, cooldowns } of after) {
+          const all = [...held, ...cooldowns];
           const isSemaphore = all.some(({ mode }) => mode === "permits");
           expect(all.length === 0 || isSemaphore === (kind === "semaphore")).toBe(true);
           const exclusive = all.filter(({ mode }) => mode === "exclusive").length;
@@ -93,7 +93,7 @@ describe("at every position of a random log", () => {
       holds(limits, turns, (step) => {
         const granted = grantedIn(step);
         const command = step.entry.commands[0]?.command;
-        for (const [at, { key, limit, holds: held, closings }] of step.after.entries()) {
+        for (const [at, { key, limit, holds: held, cooldowns }] of step.after.entries()) {
           const slots = held.flatMap((hold) => hold.slots);
           expect(new Set(slots).size).toBe(slots.length);
           for (const { permits, slots } of held) expect(slots).toHaveLength(permits);
@@ -101,7 +101,7 @@ describe("at every position of a random log", () => {
           if (!held.some(({ token }) => granted.has(token))) continue;
           const isChanged = command?.op === OP.setLimit && command.key === key;
           const most = isChanged ? Math.max(limit, step.before[at]?.limit ?? 0) : limit;
-          const taken = [...held, ...closings].reduce((sum, { permits }) => sum + permits, 0);
+          const taken = [...held, ...cooldowns].reduce((sum, { permits }) => sum + permits, 0);
           expect(taken).toBeLessThanOrEqual(most);
         }
       }),
@@ -292,8 +292,8 @@ describe("at every position of a random log", () => {
  * without end.
  */
 function expectNothingLeft(table: LockTable): void {
-  const { keys, sessions, holds: held, endlessLeases, waiters, closings } = table.counts();
-  expect({ sessions, waiters, closings }).toEqual({ sessions: 0, waiters: 0, closings: 0 });
+  const { keys, sessions, holds: held, endlessLeases, waiters, cooldowns } = table.counts();
+  expect({ sessions, waiters, cooldowns }).toEqual({ sessions: 0, waiters: 0, cooldowns: 0 });
   expect(held).toBe(endlessLeases);
   const left = table.query("", undefined, 100).keys;
   expect(left).toHaveLength(keys);

@@ -131,7 +131,7 @@ describe("a hold that ended and keeps its keys closed", () => {
     const [a, b] = [log.open("a", 5_000), log.open("b", 60_000)];
     a.take(permits("s", 2, 3), { options: { lockDelayMs: 10_000 } });
     log.pass(5_000);
-    const blockedBy = BLOCKED_BY.closing;
+    const blockedBy = BLOCKED_BY.cooldown;
     expect(b.acquire(permits("s", 2), 0)).toMatchObject({ ...HELD, blockedBy });
     expect(b.acquire(permits("s", 1), 0)).toMatchObject({ slots: [[2]] });
     log.pass(9_999);
@@ -247,7 +247,7 @@ describe("asking the table", () => {
         // The rest of the hold, and one such hold before it.
         expectedWaitMs: 5_000,
       },
-      { key: "y", isEligible: false, closings: [{ endsInMs: 4_000 }], expectedWaitMs: null },
+      { key: "y", isEligible: false, cooldowns: [{ endsInMs: 4_000 }], expectedWaitMs: null },
       { key: "z", isEligible: true, aheadCount: 0, blockers: [] },
     ]);
     expect(d?.session).toBeGreaterThan(session);

@@ -109,7 +109,7 @@ test("the forms have not changed since the version was raised", () => {
     .update([...forms, ...results].join("\n"))
     .digest("hex");
   // If a client or a node would misread the other now, raise the version; then write the digest here.
-  const known = { version: 2, digest: "65f447223923378c" };
+  const known = { version: 3, digest: "f0b88c0c221d126c" };
   expect({ version: protocol.PROTOCOL_VERSION, digest: digest.slice(0, 16) }).toEqual(known);
 });
 
@@ -210,16 +210,16 @@ const waiter: Required<protocol.WaiterView> = {
   ...{ mode: "exclusive", ...who, sequence: 1, arrival: 1, waitingMs: 0, endsInMs: null },
   ...{ priority: 0, permits: 0, isUpgrade: false, isEligible: false },
 };
-const closing: Required<protocol.ClosingView> = {
+const cooldown: Required<protocol.CooldownView> = {
   ...{ mode: "exclusive", token: 1, identity: "", endsInMs: 0, permits: 0 },
 };
-const truncated = { holds: 1, waiters: 1, closings: 1 };
+const truncated = { holds: 1, waiters: 1, cooldowns: 1 };
 const keyView: Required<protocol.KeyView> = {
-  ...{ key: "", kind: "lock", limit: 0, holds: [hold], waiters: [waiter], closings: [closing] },
+  ...{ key: "", kind: "lock", limit: 0, holds: [hold], waiters: [waiter], cooldowns: [cooldown] },
   ...{ truncated, mine: { token: 1, endsInMs: null } },
 };
 const explainedKey: Required<protocol.ExplainedKey> = {
-  ...{ ...lock, isEligible: false, aheadCount: 0, blockers: [blocker], closings: [closing] },
+  ...{ ...lock, isEligible: false, aheadCount: 0, blockers: [blocker], cooldowns: [cooldown] },
   expectedWaitMs: null,
 };
 const graphOwner: Required<protocol.GraphTask> = { id: 1, ...who };
@@ -281,7 +281,7 @@ const changes: Required<protocol.ChangesView> = { changes: [change], revision };
 const failure: Required<protocol.OperationFailure> = { message: "" };
 
 test.each([
-  ...[hold, waiter, closing, truncated, keyView, keys, explainedKey, blocker, explain],
+  ...[hold, waiter, cooldown, truncated, keyView, keys, explainedKey, blocker, explain],
   ...[
     graphOwner,
     graphEdge,

@@ -60,7 +60,7 @@ const DEMANDED = [
   SIGHTINGS.refused(ERROR_NUMBERS.DISK_FULL),
   SIGHTINGS.blockedBy(BLOCKED_BY.holds),
   SIGHTINGS.blockedBy(BLOCKED_BY.waiters),
-  SIGHTINGS.blockedBy(BLOCKED_BY.closing),
+  SIGHTINGS.blockedBy(BLOCKED_BY.cooldown),
   SIGHTINGS.lost(END_REASON.maxHold),
   SIGHTINGS.lost(END_REASON.revoked),
   SIGHTINGS.lost(END_REASON.stolen),

@@ -12,7 +12,7 @@ function explained(parts: Partial<ExplainedKey>): ExplainedKey {
     isEligible: false,
     aheadCount: 0,
     blockers: [],
-    closings: [],
+    cooldowns: [],
     expectedWaitMs: null,
     ...parts,
   };
@@ -75,11 +75,11 @@ describe("why a request waits", () => {
   });
 
   it("says what keeps a lock closed that nobody holds", () => {
-    const closings = [
+    const cooldowns = [
       { mode: "exclusive", token: 9, identity: "", endsInMs: 4_000, permits: 1 },
     ] as const;
     const blockers = [blocker("", 0, { session: 0, identity: "" }), blocker("", 0)];
-    const one = explained({ closings, blockers, aheadCount: 1 });
+    const one = explained({ cooldowns, blockers, aheadCount: 1 });
     expect(sentences([one])).toEqual([
       "A new request would wait because 1 request is ahead: session 3 " +
         "(exclusive) and it is cooling down for 4s more after token 9 (exclusive).",

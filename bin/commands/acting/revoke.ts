@@ -92,7 +92,7 @@ async function revokeBelow(
   const done = await ask(command, {}, async (admin) => {
     let [keys, revoked, opened, endsInMs, leasesLeft] = [0, 0, 0, 0, 0];
     for await (const view of admin.query(prefix)) {
-      if (view.holds.length + view.closings.length === 0) continue;
+      if (view.holds.length + view.cooldowns.length === 0) continue;
       const one = await admin.revoke({ key: view.key }, force);
       keys += 1;
       revoked += one.revoked;

@@ -86,7 +86,7 @@ not a snapshot, or in a later format. The JSON document:
   {"file":"locks.hfs","clusterId":"…","nodeId":2,"version":"0.1.0",
    "savedAt":"…","index":4711,"term":3,"checksum":"…","bytes":48213,
    "members":[{"id":1,"role":"voter","address":"db-1:7511"}],"stamp":86400123,
-   "sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
+   "sessions":12,"keys":9,"holds":9,"waiters":3,"cooldowns":0,
    "leases":0,"endlessLeases":0,"nextToken":3665513368518657,
    "longestLeaseMs":15000,"quietMs":0,
    "settings":{"waitersMax":100000},"isIntact":true}

@@ -1,7 +1,7 @@
 /** Who holds a lock and who waits for it, in order, as tables. */
 import type { ExplainView, HoldView, KeyView, WaiterView } from "../../../src/index.js";
 import {
-  closingText,
+  cooldownText,
   countText,
   explainPhrases,
   HOLD_COLUMNS,
@@ -55,7 +55,7 @@ export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
         rowKey={({ token, session, sequence }) => `${token} ${session} ${sequence}`}
         empty="Nobody holds it."
       />
-      {view.closings.length > 0 && <p>It is {view.closings.map(closingText).join(", and ")}.</p>}
+      {view.cooldowns.length > 0 && <p>It is {view.cooldowns.map(cooldownText).join(", and ")}.</p>}
     </>
   );
 }

@@ -105,7 +105,7 @@ function Summary({ answer: { view, newcomer, newestToken }, onRevoke }: SummaryP
   const { whyNot } = useCluster();
   const holds = view.truncated?.holds ?? view.holds.length;
   const waiters = view.truncated?.waiters ?? view.waiters.length;
-  const isIdle = holds === 0 && view.closings.length === 0;
+  const isIdle = holds === 0 && view.cooldowns.length === 0;
   const off = isIdle ? "nobody holds it" : whyNot("operate", { key: view.key });
   return (
     <>

@@ -52,7 +52,7 @@ export function lockListQuery(place: LockListPlace): URLSearchParams {
   return query;
 }
 
-export function isWanted({ first, waiters, closing }: LockRow, filter: LockFilter): boolean {
+export function isWanted({ first, waiters, cooldown }: LockRow, filter: LockFilter): boolean {
   switch (filter) {
     case "all":
       return true;
@@ -61,7 +61,7 @@ export function isWanted({ first, waiters, closing }: LockRow, filter: LockFilte
     case "contended":
       return waiters > 0;
     case "closed":
-      return closing !== undefined;
+      return cooldown !== undefined;
   }
 }
 

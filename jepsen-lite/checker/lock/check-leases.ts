@@ -46,7 +46,7 @@ function checkInheritance(
   next: Grant,
   crash: Note,
 ): void {
-  const { closingMs } = grant.call;
+  const { cooldownMs } = grant.call;
   const ttlMs = grant.call.ttlMs ?? numberIn(fieldsOf(crash.event.value), "ttlMs");
   const diedNs = crash.event.timeNs;
   const queuedNs = history.queuedAt.get(next.call)?.event.timeNs;
@@ -56,7 +56,7 @@ function checkInheritance(
   if (!wasHeld || queuedNs === undefined) return;
   builder.compared += 1;
   const startNs = Math.max(diedNs, queuedNs);
-  const boundNs = startNs + (ttlMs + closingMs + SLACK_MS) * MS_IN_NS;
+  const boundNs = startNs + (ttlMs + cooldownMs + SLACK_MS) * MS_IN_NS;
   if (grantedNs <= boundNs) return;
   const afterMs = Math.round((grantedNs - startNs) / MS_IN_NS);
   builder.violation(

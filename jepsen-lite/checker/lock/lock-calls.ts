@@ -51,7 +51,7 @@ export interface LockCall {
    * closed.
    */
   readonly ttlMs: number | undefined;
-  readonly closingMs: number;
+  readonly cooldownMs: number;
   /** The longest time for which it may be held. */
   readonly maxHoldMs: number | undefined;
   /** For an end of a session by somebody else: which one, if the history says it. */
@@ -136,7 +136,7 @@ function readCall(operation: Operation, argument: Fields, result: Fields): LockC
     isSteal: argument["steal"] === true,
     priority: numberIn(argument, "priority") ?? 0,
     ttlMs: numberIn(argument, "ttlMs"),
-    closingMs: Math.max(
+    cooldownMs: Math.max(
       numberIn(argument, "lockDelayMs") ?? 0,
       numberIn(argument, "minHoldMs") ?? 0,
     ),

@@ -131,11 +131,11 @@ function mayAttach(
   return false;
 }
 
-/** What the session has counts against `to` from now on, except its closings. */
+/** What the session has counts against `to` from now on, except its cooldowns. */
 function countFor(session: Session, to: Identity): void {
   const { holdCount, requestCount } = session;
   const from = session.credential.identity;
-  const bytes = session.bytes - session.closingBytes;
+  const bytes = session.bytes - session.cooldownBytes;
   from.sessionCount -= 1;
   to.sessionCount += 1;
   from.waitCount -= requestCount;

@@ -10,7 +10,7 @@
  *
  * A notified holder has time to release. Force comes no earlier than the end of the lease that the
  * holder had when this was decided, so that a client that was not reached has stopped by its own
- * clock by then. `now` skips all that, and only fencing protects against the old holder. A closing
+ * clock by then. `now` skips all that, and only fencing protects against the old holder. A cooldown
  * has no holder to notify and ends at once.
  */
 import { assert, ERROR_NUMBERS } from "../../errors/index.js";
@@ -31,7 +31,7 @@ import {
   type StateOrder,
 } from "../../protocol/index.js";
 import { evictOversized } from "../expiry/evict.js";
-import { endClosing, openKey } from "../holds/closings.js";
+import { endCooldown, openKey } from "../holds/cooldowns.js";
 import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { endSession, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
@@ -39,7 +39,7 @@ import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
 import { isTableFull } from "../holds/quotas.js";
 import { mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold, lookAtHold } from "../holds/tokens.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import type { Credential, Identity } from "../records/identity.js";
 import type { Key } from "../records/key.js";
@@ -174,12 +174,12 @@ function revoke(
 ): void {
   const { key: name, token } = command;
   if (name === undefined) {
-    const known = lookAtHold(state, token) ?? state.closingsByToken.get(token);
+    const known = lookAtHold(state, token) ?? state.cooldownsByToken.get(token);
     if (known === undefined || !mayTake(identity, known, "operate")) {
       answer(known === undefined ? NOT_HELD : NOT_SHOWN);
       return;
     }
-    if (known instanceof Closing) {
+    if (known instanceof Cooldown) {
       answer({
         status: STATUS.revoked,
         count: 0,
@@ -188,7 +188,7 @@ function revoke(
         endsInMs: 0,
         leasesLeft: 0,
       });
-      endClosing(state, known);
+      endCooldown(state, known);
       return;
     }
     const hold = findHold(state, token);
@@ -198,26 +198,26 @@ function revoke(
     revokeHold(state, hold, command, identity.name);
     return;
   }
-  const { holds, revoked, closings, remaining } = affected(state, name, command);
+  const { holds, revoked, cooldowns, remaining } = affected(state, name, command);
   if (holds.some((hold) => !mayTake(identity, hold, "operate"))) {
     answer(FORBIDDEN);
     return;
   }
-  const opened = closings.length;
+  const opened = cooldowns.length;
   const end = ending(state, [...holds, ...revoked], command);
   answer({ status: STATUS.revoked, count: holds.length, remaining, opened, ...end });
-  if (opened > 0) openKeyOf(state, name, closings);
+  if (opened > 0) openKeyOf(state, name, cooldowns);
   for (const hold of holds) revokeHold(state, hold, command, identity.name);
 }
 
 /**
- * Ends these closings in one key; in its other keys a closing goes on. Closings that follow from
+ * Ends these cooldowns in one key; in its other keys a cooldown goes on. Cooldowns that follow from
  * the holds that end now stay.
  */
-function openKeyOf(state: TableState, name: string, closings: readonly Closing[]): void {
+function openKeyOf(state: TableState, name: string, cooldowns: readonly Cooldown[]): void {
   const key = findKey(state, name);
   assert(key !== undefined, () => `${name} is closed and not in use`);
-  for (const closing of closings) openKey(state, closing, name);
+  for (const cooldown of cooldowns) openKey(state, cooldown, name);
   advance(state, key);
 }
 
@@ -270,31 +270,31 @@ interface Affected {
   readonly holds: readonly Hold[];
   /** Holds that already end by then. */
   readonly revoked: readonly Hold[];
-  readonly closings: readonly Closing[];
+  readonly cooldowns: readonly Cooldown[];
   readonly remaining: number;
 }
 
 /**
  * The holds of the key that a revoke applies to and that do not already end by then, and the
- * closings it applies to: together as many as one step may handle. And the holds that do.
+ * cooldowns it applies to: together as many as one step may handle. And the holds that do.
  */
 function affected(state: TableState, name: string, command: RevokeCommand): Affected {
   const newestToken = command.token > 0 ? command.token : Number.POSITIVE_INFINITY;
   const holds: Hold[] = [];
   const revoked: Hold[] = [];
-  const closings: Closing[] = [];
+  const cooldowns: Cooldown[] = [];
   let remaining = 0;
   let place = findKey(state, name)?.firstHold;
   for (; place !== undefined; place = place.next) {
     const { claimant } = place;
-    if (!(claimant instanceof Hold || claimant instanceof Closing)) continue;
+    if (!(claimant instanceof Hold || claimant instanceof Cooldown)) continue;
     if (claimant.token > newestToken) continue;
     if (claimant instanceof Hold && isRevokedBy(state, claimant, command)) revoked.push(claimant);
-    else if (holds.length + closings.length === state.settings.holdsPerStepMax) remaining += 1;
+    else if (holds.length + cooldowns.length === state.settings.holdsPerStepMax) remaining += 1;
     else if (claimant instanceof Hold) holds.push(claimant);
-    else closings.push(claimant);
+    else cooldowns.push(claimant);
   }
-  return { holds, revoked, closings, remaining };
+  return { holds, revoked, cooldowns, remaining };
 }
 
 /** By when revoked holds have ended, and how many that are left have nobody who hears of it. */

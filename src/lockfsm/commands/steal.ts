@@ -1,14 +1,14 @@
 /**
- * Steal: ends all holds that have any of the keys, whole, and the closings of the keys,
+ * Steal: ends all holds that have any of the keys, whole, and the cooldowns of the keys,
  * and grants the keys to the thief before all waiters.
  */
 import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";
-import { openKey } from "../holds/closings.js";
+import { openKey } from "../holds/cooldowns.js";
 import { takeAway } from "../holds/end.js";
 import { grantAtOnce } from "../holds/grant.js";
 import { findKey, lookAtKey } from "../holds/keys.js";
 import { mayTake } from "../holds/rights.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import type { Claimant, Key } from "../records/key.js";
 import type { Session } from "../records/session.js";
@@ -23,7 +23,7 @@ export interface Stolen {
 }
 
 /**
- * Returns its refusal, and changes nothing, if it would end more holds and closings than one step
+ * Returns its refusal, and changes nothing, if it would end more holds and cooldowns than one step
  * may end, or a hold that its identity may not end.
  */
 export function steal(
@@ -63,11 +63,11 @@ export function steal(
   return { result: grantAtOnce(state, session, command), keys };
 }
 
-/** Ends the closings of a key, which has no holds any more. */
+/** Ends the cooldowns of a key, which has no holds any more. */
 function openAll(state: TableState, name: string): void {
   for (;;) {
-    const closing = lookAtKey(state, name)?.firstHold?.claimant;
-    if (!(closing instanceof Closing)) return;
-    openKey(state, closing, name);
+    const cooldown = lookAtKey(state, name)?.firstHold?.claimant;
+    if (!(cooldown instanceof Cooldown)) return;
+    openKey(state, cooldown, name);
   }
 }

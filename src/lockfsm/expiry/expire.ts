@@ -7,11 +7,11 @@
  */
 import { END_REASON } from "../../protocol/index.js";
 import { continueSearch, resolveSuspects } from "../deadlock/detect.js";
-import { endClosing } from "../holds/closings.js";
+import { endCooldown } from "../holds/cooldowns.js";
 import { reasonAtEnd } from "../holds/due-time.js";
 import { endClaims, endSession, endWait, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { HoldEnd } from "../records/hold.js";
 import { Request, Session, SessionEnd } from "../records/session.js";
 import type { Due, TableState } from "../records/state.js";
@@ -88,7 +88,7 @@ function endSessionsOf(state: TableState, removed: RemovedIdentity): void {
 function end(state: TableState, due: Due): void {
   if (due instanceof Request) endWait(state, due, LOCK_TIMEOUT);
   else if (due instanceof HoldEnd) loseHold(state, due.hold, reasonAtEnd(due.hold));
-  else if (due instanceof Closing) endClosing(state, due);
+  else if (due instanceof Cooldown) endCooldown(state, due);
   else if (due instanceof SessionEnd)
     endSession(state, due.session, END_REASON.revoked, due.orderedBy);
   else endSession(state, due, END_REASON.expired);

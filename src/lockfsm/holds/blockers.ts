@@ -6,7 +6,7 @@ import {
   type Blocker,
   type ClaimMode,
 } from "../../protocol/index.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold, upgradedBy } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, Request } from "../records/session.js";
@@ -29,21 +29,21 @@ export interface Blocking {
   readonly blockers: readonly Blocker[];
 }
 
-/** Holds first, then closings, then waiters. */
+/** Holds first, then cooldowns, then waiters. */
 export function blockersOf(asked: readonly Asked[]): Blocking {
   const blockers: Blocker[] = [];
-  let [isHeld, isClosing] = [false, false];
+  let [isHeld, isCoolingDown] = [false, false];
   for (const { key, mode, wanted, before } of asked) {
     if (key === undefined || isFree(key, mode, wanted, before)) continue;
     if (!key.admitsHold(mode, wanted, ownOf(before))) {
       const claims = listFrom(blockers, key.firstHold, mode, (place) => !isOwn(place, before));
       isHeld ||= claims.hasHold || claims.isCut;
-      isClosing ||= claims.hasClosing;
+      isCoolingDown ||= claims.hasCooldown;
     }
     listFrom(blockers, firstInTheWay(key, mode), mode, (place) => isBefore(place, before));
   }
   const held = isHeld ? BLOCKED_BY.holds : BLOCKED_BY.waiters;
-  return { blockedBy: isClosing && !isHeld ? BLOCKED_BY.closing : held, blockers };
+  return { blockedBy: isCoolingDown && !isHeld ? BLOCKED_BY.cooldown : held, blockers };
 }
 
 function isFree(key: Key, mode: ClaimMode, wanted: number, before: Place | undefined): boolean {
@@ -65,8 +65,8 @@ function listFrom(
   first: Place | undefined,
   mode: ClaimMode,
   counts: (place: Place) => boolean,
-): { hasHold: boolean; hasClosing: boolean; isCut: boolean } {
-  const found = { hasHold: false, hasClosing: false, isCut: false };
+): { hasHold: boolean; hasCooldown: boolean; isCut: boolean } {
+  const found = { hasHold: false, hasCooldown: false, isCut: false };
   let place = first;
   for (let looks = 0; place !== undefined; looks += 1, place = place.next) {
     if (looks === LOOKS_MAX) {
@@ -75,7 +75,7 @@ function listFrom(
     }
     if (!counts(place) || (mode === "shared" && place.mode === "shared")) continue;
     if (place.claimant instanceof Hold) found.hasHold = true;
-    if (place.claimant instanceof Closing) found.hasClosing = true;
+    if (place.claimant instanceof Cooldown) found.hasCooldown = true;
     if (blockers.length < BLOCKERS_MAX) blockers.push(blockerAt(place));
   }
   return found;

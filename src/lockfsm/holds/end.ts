@@ -9,7 +9,7 @@ import type { Hold } from "../records/hold.js";
 import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
-import { close } from "./closings.js";
+import { close } from "./cooldowns.js";
 import { cancelEnd } from "./due-time.js";
 import { advance } from "./grant.js";
 import { leaveLease } from "./lease-holds.js";

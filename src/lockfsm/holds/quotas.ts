@@ -11,9 +11,9 @@ export function isOverfull(state: TableState, session: Session): boolean {
   return session.bytes >= state.settings.bytesPerSessionMax || isTableFull(state);
 }
 
-/** Whether the session may hold nothing more. Its closings count as holds. */
+/** Whether the session may hold nothing more. Its cooldowns count as holds. */
 export function hasAllHolds({ settings }: TableState, session: Session): boolean {
-  return session.holdCount + session.closingCount >= settings.holdsPerSessionMax;
+  return session.holdCount + session.cooldownCount >= settings.holdsPerSessionMax;
 }
 
 export function isTableFull(state: TableState): boolean {

@@ -15,7 +15,7 @@ import {
   type SequencedCommand,
   type TakeCommand,
 } from "../../protocol/index.js";
-import type { Closing } from "../records/closing.js";
+import type { Cooldown } from "../records/cooldown.js";
 import type { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
@@ -105,10 +105,10 @@ function mayAcquire(
   return true;
 }
 
-/** Whether the identity may end a hold or closing, adopt it or be granted it: on every key of it. */
+/** Whether the identity may end a hold or cooldown, adopt it, be granted it: on every key of it. */
 export function mayTake(
   identity: Identity,
-  claim: Hold | Request | Closing,
+  claim: Hold | Request | Cooldown,
   level: "acquire" | "operate",
 ): boolean {
   return identity.everywhere >= ACCESS_LEVEL[level] || covers(identity, claim, ACCESS_LEVEL[level]);

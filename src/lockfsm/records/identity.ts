@@ -77,7 +77,7 @@ export class Identity {
   isRemoved = false;
   /** What counts against it, kept with every change (semantics.md, 12.13). */
   sessionCount = 0;
-  /** Holds and closings. */
+  /** Holds and cooldowns. */
   holdCount = 0;
   waitCount = 0;
   /** The size of all these; see `sizes.ts`. */

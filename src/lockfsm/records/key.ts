@@ -1,5 +1,5 @@
 /**
- * A key in use and its places: holds, closings and waiting requests. All changes of one key are in
+ * A key in use and its places: holds, cooldowns and waiting requests. All changes of one key are in
  * this file. Each takes constant time, except finding the place of a request with a head start.
  * Nothing here may know sessions, time or replies; of a claim it knows only its order.
  */
@@ -16,7 +16,7 @@ import {
   WaitingQueue,
 } from "./waiting-queue.js";
 
-/** A request, a hold or a closing, which a place belongs to. */
+/** A request, a hold or a cooldown, which a place belongs to. */
 export interface Claimant {
   readonly firstPlace: Place | undefined;
   /** Must be called before a change of it or of one of its places, which belong to it. */
@@ -58,7 +58,7 @@ export class Permits {
 }
 
 /**
- * One key of a claim: of a waiting request, of the hold that it becomes, and of the closing that
+ * One key of a claim: of a waiting request, of the hold that it becomes, and of the cooldown that
  * the hold may leave. The same object passes from one to the next, so that nothing needs to be
  * found again.
  */
@@ -67,7 +67,7 @@ export class Place implements Queued<Place> {
   /** Changed in place by an upgrade or a downgrade. */
   readonly mode: ClaimMode;
   claimant: Claimant;
-  /** Neighbours in its list of the key: the queue, or the list of holds and closings. */
+  /** Neighbours in its list of the key: the queue, or the list of holds and cooldowns. */
   previous: Place | undefined = undefined;
   next: Place | undefined = undefined;
   /** The next item of the same claimant, in the order of the command. */
@@ -105,7 +105,7 @@ export class Key {
   /** The block of the index that contains it; `undefined` once it is forgotten. */
   block: KeyBlock | undefined;
   /**
-   * Holds and closings, in the order of tokens: either one exclusive place, or any number of
+   * Holds and cooldowns, in the order of tokens: either one exclusive place, or any number of
    * others.
    */
   firstHold: Place | undefined = undefined;
@@ -134,7 +134,7 @@ export class Key {
     return this.semaphore === undefined || !this.semaphore.isSet;
   }
 
-  /** Whether it has holds, closings or waiters. A limit that was set does not count. */
+  /** Whether it has holds, cooldowns or waiters. A limit that was set does not count. */
   get isUsed(): boolean {
     return this.holdCount > 0 || this.queue !== undefined;
   }
@@ -152,7 +152,7 @@ export class Key {
   }
 
   /**
-   * Whether a hold would conflict with no other hold and no closing; waiters are not considered.
+   * Whether a hold would conflict with no other hold and no cooldown; waiters are not considered.
    * `own` is not in the way of its own upgrade.
    */
   admitsHold(mode: ClaimMode, wanted: number, own?: Claimant): boolean {
@@ -253,7 +253,7 @@ export class Key {
   }
 
   /**
-   * Restores a hold or closing of a snapshot, after those with smaller tokens. Returns false if it
+   * Restores a hold or cooldown of a snapshot, after those with smaller tokens. Returns false if it
    * conflicts with one of them.
    */
   restoreHold(place: Place): boolean {

@@ -13,7 +13,7 @@ export class Semaphore implements Copied {
   readonly limit: number;
   /** Whether an operator set the limit, so that it stays; otherwise its users named it. */
   readonly isSet: boolean;
-  /** Permits held, including permits of closings. */
+  /** Permits held, including permits of cooldowns. */
   held = 0;
   /**
    * Set after the limit was lowered: waiting requests from here on may want more permits than there

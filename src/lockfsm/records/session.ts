@@ -88,13 +88,13 @@ export class Session implements DueItem, Copied {
   walkedIn: number;
   /** Lost holds, by sequence, until it has read how they ended. */
   #losses: Map<number, Loss> | undefined = undefined;
-  /** The size of it, its holds, its requests and its closings; see `sizes.ts`. */
+  /** The size of it, its holds, its requests and its cooldowns; see `sizes.ts`. */
   bytes: number;
   holdCount = 0;
-  /** Closings of holds that it had. */
-  closingCount = 0;
+  /** Cooldowns of holds that it had. */
+  cooldownCount = 0;
   /** Their size. They do not count against another identity when it adopts the session. */
-  closingBytes = 0;
+  cooldownBytes = 0;
   requestCount = 0;
   /** Rows in the order of tokens, linked by "hold-rows.ts"; 0 if there is none. */
   firstHold = 0;

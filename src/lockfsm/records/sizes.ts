@@ -1,5 +1,5 @@
 /**
- * The sizes of sessions, claims and closings in the table, for the limits `bytesPerSessionMax`,
+ * The sizes of sessions, claims and cooldowns in the table, for the limits `bytesPerSessionMax`,
  * `bytesPerIdentityMax` and `tableBytesMax`. Names, keys and values count by their length in UTF-16
  * code units, which is their size in bytes if all is ASCII. Each record also counts a fixed number,
  * so that many small ones count too. Every node computes the same sums. They say nothing about the
@@ -7,7 +7,7 @@
  */
 import type { Place } from "./key.js";
 
-/** Counted for a session, for each key of a claim or closing, and for a limit that was set. */
+/** Counted for a session, for each key of a claim or cooldown, and for a limit that was set. */
 const RECORD_BYTES = 64;
 
 /** Counted for an owner: its digest, and the request that it takes by. */

@@ -25,7 +25,7 @@ import {
 } from "../types.js";
 import { AccessState } from "./access-state.js";
 import { InSessionIndex, OwnerIndex, TokenIndex } from "./claim-indexes.js";
-import { Closing } from "./closing.js";
+import { Cooldown } from "./cooldown.js";
 import { CopyOnWrite } from "./copy-on-write.js";
 import { Hold, type HoldEnd } from "./hold.js";
 import { BY, HoldRows } from "./hold-rows.js";
@@ -46,7 +46,7 @@ import { SearchQueue, WorkQueue } from "./work-queue.js";
 export const SEARCH_STEPS_MAX = 10_000;
 
 /** Anything that ends at a time of its own. */
-export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
+export type Due = Session | SessionEnd | Request | HoldEnd | Cooldown;
 
 export class TableState {
   settings: TableSettings;
@@ -71,9 +71,9 @@ export class TableState {
   /** Leases and waits for them, by key and owner. */
   readonly leases = new LeaseIndex();
   /** In the order of their numbers. */
-  readonly closings = new RecordList<Closing>();
+  readonly cooldowns = new RecordList<Cooldown>();
   /** By the tokens of their holds, each of which left one at most. */
-  readonly closingsByToken = new Map<number, Closing>();
+  readonly cooldownsByToken = new Map<number, Cooldown>();
   /** The semaphores of all keys that have one. */
   readonly semaphores = new RecordList<Semaphore>();
   readonly due = new DueHeap<Due>();
@@ -94,7 +94,7 @@ export class TableState {
   nextNumber = 1;
   /** Requests in queues. */
   requestCount = 0;
-  /** The size of requests, closings and limits that were set; see `sizes.ts`. */
+  /** The size of requests, cooldowns and limits that were set; see `sizes.ts`. */
   otherBytes = 0;
   /** How many more places or claims the current step may handle. */
   stepUnits = 0;
@@ -174,7 +174,7 @@ export class TableState {
   /** Reports a change to the listener, for each of the claim's keys or for the one `place`. */
   note(
     type: ChangeType,
-    claim: Request | Hold | Closing,
+    claim: Request | Hold | Cooldown,
     place?: Place,
     reason: EndReason = END_REASON.unknown,
     orderedBy = "",
@@ -238,20 +238,20 @@ export class TableState {
   #noteOne(
     listener: ChangeListener,
     type: ChangeType,
-    claim: Request | Hold | Closing,
+    claim: Request | Hold | Cooldown,
     { key, mode }: Place,
   ): void {
-    const session = claim instanceof Closing ? this.detached : claim.session;
+    const session = claim instanceof Cooldown ? this.detached : claim.session;
     const change = this.#change;
     change.type = type;
     change.key = key.name;
     change.mode = mode;
     change.session = session.id;
-    change.sessionName = claim instanceof Closing ? session.name : claim.holderName;
-    change.identity = claim instanceof Closing ? session.identityName : claim.identityName;
-    change.owner = claim instanceof Closing ? 0 : shownOwner(claim.owner);
+    change.sessionName = claim instanceof Cooldown ? session.name : claim.holderName;
+    change.identity = claim instanceof Cooldown ? session.identityName : claim.identityName;
+    change.owner = claim instanceof Cooldown ? 0 : shownOwner(claim.owner);
     change.token = claim instanceof Request ? 0 : claim.token;
-    change.sequence = claim instanceof Closing ? 0 : claim.sequence;
+    change.sequence = claim instanceof Cooldown ? 0 : claim.sequence;
     change.holder = claim instanceof Hold ? claim.holder : "session";
     change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
     change.waitedMs = claim instanceof Hold ? claim.waitedMs : 0;

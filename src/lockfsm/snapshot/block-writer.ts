@@ -64,7 +64,7 @@ export function recordBeginning(
   work: readonly WorkRecord[],
   identities: number,
 ): Beginning {
-  const { settings, sessions, holds, closings, semaphores, access, leases, stamp } = state;
+  const { settings, sessions, holds, cooldowns, semaphores, access, leases, stamp } = state;
   const ended = work.reduce((sum, { kind }) => sum + (kind === "workSession" ? 1 : 0), 0);
   return {
     index: state.index,
@@ -84,7 +84,7 @@ export function recordBeginning(
       holds: holds.size,
       requests: state.requestCount,
       work: work.length,
-      closings: closings.size,
+      cooldowns: cooldowns.size,
       semaphores: semaphores.size,
       identities,
       endedLeases: leases.ended().length,

@@ -3,7 +3,7 @@
  * the table would have given it. A turn handles a bounded number of records. A state that entries
  * could not have produced is refused, so that no rule is found broken later.
  */
-import { addClosing } from "../holds/closings.js";
+import { addCooldown } from "../holds/cooldowns.js";
 import { endOf } from "../holds/due-time.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey, obtainKey } from "../holds/keys.js";
@@ -42,7 +42,7 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
   const { state } = parts;
   const turn = new Turn();
   yield* linkSessions(parts, turn);
-  yield* linkClosings(parts, turn);
+  yield* linkCooldowns(parts, turn);
   yield* linkShared(parts, turn);
   yield* linkSlotsOfSemaphores(state, turn);
   yield* linkRequests(parts, turn);
@@ -203,17 +203,17 @@ function linkHeld(place: Place, session: Session, token: number): void {
   if (!isOfKind || !key.restoreHold(place)) refuse(session, `token ${token} conflicts`);
 }
 
-function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+function* linkCooldowns(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state, sharedHeld } = parts;
-  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
-    const number = parts.countedFor.get(closing);
-    if (number !== undefined) closing.change().identity = identityOf(parts, number);
-    if (state.closingsByToken.has(closing.token)) {
-      throw corruptSnapshot(`two closings of token ${closing.token}`);
+  for (const cooldown of yield* sortByNumber(parts.cooldowns, ({ number }) => number)) {
+    const number = parts.countedFor.get(cooldown);
+    if (number !== undefined) cooldown.change().identity = identityOf(parts, number);
+    if (state.cooldownsByToken.has(cooldown.token)) {
+      throw corruptSnapshot(`two cooldowns of token ${cooldown.token}`);
     }
-    addClosing(state, closing);
-    for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
-      if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
+    addCooldown(state, cooldown);
+    for (let place = cooldown.firstPlace; place !== undefined; place = place.sibling) {
+      if (place.mode === "exclusive") linkHeld(place, state.detached, cooldown.token);
       else sharedHeld.push(place);
     }
     if (turn.isOver()) yield;

@@ -3,7 +3,7 @@
  * so nothing here is in the order that the table needs.
  */
 import type { LoneHold } from "../holds/lone-holds.js";
-import type { Closing } from "../records/closing.js";
+import type { Cooldown } from "../records/cooldown.js";
 import type { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
@@ -19,7 +19,7 @@ export interface PartCounts {
   readonly holds: number;
   readonly requests: number;
   readonly work: number;
-  readonly closings: number;
+  readonly cooldowns: number;
   readonly semaphores: number;
   readonly identities: number;
   readonly endedLeases: number;
@@ -64,12 +64,12 @@ export class SnapshotParts {
   readonly requests: Request[] = [];
   /** The sequences of the holds that requests are to upgrade. */
   readonly upgraded = new Map<Request, number>();
-  /** The numbers of the identities that leases and closings count against. */
-  readonly countedFor = new Map<Hold | Closing, number>();
+  /** The numbers of the identities that leases and cooldowns count against. */
+  readonly countedFor = new Map<Hold | Cooldown, number>();
   endedLeaseCount = 0;
   /** The numbers of the due times of holds. */
   readonly endNumbers = new Map<Hold, number>();
-  readonly closings: Closing[] = [];
+  readonly cooldowns: Cooldown[] = [];
   semaphoreCount = 0;
   /** In order. */
   readonly work: WorkPart[] = [];

@@ -22,7 +22,7 @@ import {
 import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { ANONYMOUS_NUMBER, IDENTITY_NUMBER_MIN } from "../records/access-state.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import { Credential, Identity } from "../records/identity.js";
 import { type Claimant, Permits, Place } from "../records/key.js";
@@ -104,7 +104,7 @@ export class SnapshotReader {
     else if (kind === KIND.session) this.#current = readSession(parts, fields);
     else if (kind === KIND.of) {
       this.#current = findSession(parts, read("of", fields).id, fields);
-    } else if (kind === KIND.closing) readClosing(parts, fields);
+    } else if (kind === KIND.cooldown) readCooldown(parts, fields);
     else if (kind === KIND.semaphore) readSemaphore(parts, fields);
     else if (kind === KIND.endedLease) readEndedLease(parts, fields);
     else if (kind === KIND.identity) readIdentity(parts, fields);
@@ -130,14 +130,14 @@ export class SnapshotReader {
   }
 
   #end(parts: SnapshotParts, fields: FieldReader): void {
-    const { slotCount, counts, sessions, holdCount, requests, work, closings } = parts;
+    const { slotCount, counts, sessions, holdCount, requests, work, cooldowns } = parts;
     const { slots } = read("end", fields);
     if (slots !== slotCount) fields.fail(`${slotCount} slots instead of ${slots}`);
     // Without it the table would let everybody do everything.
     if (!parts.identities.has(ANONYMOUS_NUMBER)) fields.fail("nothing is said of anonymous");
     const found = {
       ...{ sessions: sessions.length, holds: holdCount, requests: requests.length },
-      ...{ work: work.length, closings: closings.length, semaphores: parts.semaphoreCount },
+      ...{ work: work.length, cooldowns: cooldowns.length, semaphores: parts.semaphoreCount },
       ...{ identities: parts.identities.size, endedLeases: parts.endedLeaseCount },
     } satisfies typeof counts;
     for (const [kind, count] of Object.entries(found)) {
@@ -406,13 +406,13 @@ function readEndedLease(parts: SnapshotParts, fields: FieldReader): void {
   parts.endedLeaseCount += 1;
 }
 
-function readClosing(parts: SnapshotParts, fields: FieldReader): void {
+function readCooldown(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
-  const { token, session, identity, number, dueAt, items } = read("closing", fields);
-  const closing = new Closing(token, session, undefined, dueAt, number, state.copies);
-  if (identity !== undefined) parts.countedFor.set(closing, identity);
-  closing.change().firstPlace = placesOf(state, closing, items, fields);
-  parts.closings.push(closing);
+  const { token, session, identity, number, dueAt, items } = read("cooldown", fields);
+  const cooldown = new Cooldown(token, session, undefined, dueAt, number, state.copies);
+  if (identity !== undefined) parts.countedFor.set(cooldown, identity);
+  cooldown.change().firstPlace = placesOf(state, cooldown, items, fields);
+  parts.cooldowns.push(cooldown);
 }
 
 function readSemaphore(parts: SnapshotParts, fields: FieldReader): void {

@@ -42,7 +42,7 @@ import {
 } from "../../protocol/index.js";
 import type { LoneHold } from "../holds/lone-holds.js";
 import { IDENTITY_NUMBER_MIN } from "../records/access-state.js";
-import type { Closing } from "../records/closing.js";
+import type { Cooldown } from "../records/cooldown.js";
 import type { Hold } from "../records/hold.js";
 import { HoldExtras, upgradedBy } from "../records/hold.js";
 import {
@@ -122,7 +122,7 @@ export const KIND = {
   workKey: 6,
   workSession: 7,
   end: 8,
-  closing: 9,
+  cooldown: 9,
   semaphore: 10,
   workRequest: 11,
   identity: 12,
@@ -311,7 +311,7 @@ export const BEGINNING: RecordKind<Beginning> = record<Beginning>()({
   adminOrderCount: number(),
   limitOrderCount: number(),
   counts: record<PartCounts>()({
-    ...{ sessions: count, holds: count, requests: count, work: count, closings: count },
+    ...{ sessions: count, holds: count, requests: count, work: count, cooldowns: count },
     ...{ semaphores: count, identities: count, endedLeases: count },
   }),
 });
@@ -402,14 +402,14 @@ export const RECORDS = {
     isUnchecked: flag,
     items: part(itemsOf(false), ({ firstPlace }: Request) => firstPlace),
   }),
-  closing: record<Closing>()({
+  cooldown: record<Cooldown>()({
     token,
     /** 0: of none. */
     session: numberBelow("nextNumber"),
-    identity: part(optional(identityNumber), ({ identity }: Closing) => identity?.number),
+    identity: part(optional(identityNumber), ({ identity }: Cooldown) => identity?.number),
     number: takenNumber,
     dueAt: number(),
-    items: part(heldItems, ({ firstPlace }: Closing) => firstPlace),
+    items: part(heldItems, ({ firstPlace }: Cooldown) => firstPlace),
   }),
   semaphore: record<Semaphore>()({ name: text(), limit: number(1, LIMIT_MAX), isSet: flag }),
   /** In the order of their ends. */

@@ -10,7 +10,7 @@
 import { assert } from "../../errors/index.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { ANONYMOUS_NUMBER, LOCAL_NUMBER } from "../records/access-state.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import { Identity } from "../records/identity.js";
 import { Permits, Place } from "../records/key.js";
@@ -60,8 +60,8 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   old.semaphores.forEach(({ name, limit, isSet }) => {
     if (isSet) makeSemaphore(state, obtainKey(state, name), limit, true);
   });
-  old.closings.forEach((closing) => {
-    keepClosed(parts, closing, closing.dueAt);
+  old.cooldowns.forEach((cooldown) => {
+    keepClosed(parts, cooldown, cooldown.dueAt);
   });
   forEachHold(old, (hold) => {
     const closedUntil = hold.grantedAt + (hold.extras?.minHoldMs ?? 0);
@@ -124,7 +124,7 @@ const NOTHING = Object.freeze({
   holds: 0,
   requests: 0,
   work: 0,
-  closings: 0,
+  cooldowns: 0,
   semaphores: 0,
   identities: 0,
   endedLeases: 0,
@@ -151,30 +151,30 @@ function forEachHold({ sessions, detached, rows, work }: TableState, visit: (hol
   for (const hold of found) visit(hold);
 }
 
-/** Adds a closing with the places of the claim to the new table. */
+/** Adds a cooldown with the places of the claim to the new table. */
 function keepClosed(
-  { state, closings }: SnapshotParts,
+  { state, cooldowns }: SnapshotParts,
   { token, firstPlace }: Pick<Hold, "token" | "firstPlace">,
   dueAt: number,
 ): void {
-  const closing = new Closing(token, 0, undefined, dueAt, state.takeNumber(), state.copies);
+  const cooldown = new Cooldown(token, 0, undefined, dueAt, state.takeNumber(), state.copies);
   let last: Place | undefined;
   for (let at = firstPlace; at !== undefined; at = at.sibling) {
-    const place = copyOf(state, closing, at);
-    if (last === undefined) closing.change().firstPlace = place;
+    const place = copyOf(state, cooldown, at);
+    if (last === undefined) cooldown.change().firstPlace = place;
     else last.change().sibling = place;
     last = place;
   }
-  closings.push(closing);
+  cooldowns.push(cooldown);
 }
 
-function copyOf(state: TableState, closing: Closing, { key, mode, permits }: Place): Place {
+function copyOf(state: TableState, cooldown: Cooldown, { key, mode, permits }: Place): Place {
   const copied = obtainKey(state, key.name);
-  if (permits === undefined) return new Place(copied, mode, closing, undefined);
+  if (permits === undefined) return new Place(copied, mode, cooldown, undefined);
   if (copied.semaphore === undefined) {
     makeSemaphore(state, copied, key.semaphore?.limit ?? permits.wanted, false);
   }
   const copy = new Permits(permits.wanted);
   copy.slots = permits.slots;
-  return new Place(copied, mode, closing, copy);
+  return new Place(copied, mode, cooldown, copy);
 }

@@ -65,8 +65,8 @@ export function hashState(state: TableState): string {
   state.semaphores.forEach((semaphore) => {
     add("semaphore", semaphore);
   });
-  state.closings.forEach((closing) => {
-    add("closing", closing);
+  state.cooldowns.forEach((cooldown) => {
+    add("cooldown", cooldown);
   });
   state.sessions.forEach((session) => {
     visitSession(state, session, add);

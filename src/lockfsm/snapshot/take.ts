@@ -6,7 +6,7 @@
  * or of a queue.
  */
 import { assert } from "../../errors/index.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import type { Copied, Copier } from "../records/copy-on-write.js";
 import type { EndedLease } from "../records/lease-index.js";
 import { Slot } from "../records/reply-window.js";
@@ -99,8 +99,8 @@ class Walk implements Copier {
     if (record instanceof Session) this.#copySession(record);
     else if (record instanceof Request) this.#copyRequest(record);
     else if (record instanceof Slot && session instanceof Session) this.#copySlot(session, record);
-    else if (record instanceof Closing) {
-      if (this.#isDue(record)) this.writer.record("closing", record);
+    else if (record instanceof Cooldown) {
+      if (this.#isDue(record)) this.writer.record("cooldown", record);
     } else {
       assert(record instanceof Semaphore, () => "a record of a kind that no snapshot has");
       if (this.#isDue(record)) this.writer.record("semaphore", record);
@@ -154,7 +154,7 @@ class Walk implements Copier {
   }
 
   *turns(): Generator<void, void, void> {
-    const { sessions, detached, semaphores, closings } = this.#state;
+    const { sessions, detached, semaphores, cooldowns } = this.#state;
     // Entries that are applied meanwhile change nothing of these records.
     for (const identity of this.#identities) {
       this.writer.record("identity", identity);
@@ -164,7 +164,7 @@ class Walk implements Copier {
       this.writer.record("endedLease", ended);
       if (this.#isTurnOver()) yield;
     }
-    for (const records of [semaphores.walk(), closings.walk(), this.#ended]) {
+    for (const records of [semaphores.walk(), cooldowns.walk(), this.#ended]) {
       for (const record of records) {
         this.copy(record);
         if (this.#isTurnOver()) yield;

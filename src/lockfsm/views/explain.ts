@@ -4,7 +4,7 @@
  */
 import {
   ACCESS_LEVEL,
-  type ClosingView,
+  type CooldownView,
   CYCLE_MEMBERS_MAX,
   type CycleMember,
   type ExplainedKey,
@@ -23,7 +23,7 @@ import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey } from "../holds/keys.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
@@ -31,9 +31,9 @@ import { shownOwner } from "../records/lease.js";
 import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps, StepLimit } from "../records/step-limit.js";
-import { closingViewOf, waiterViewOf } from "./views.js";
+import { cooldownViewOf, waiterViewOf } from "./views.js";
 
-const CLOSINGS_MAX = 16;
+const COOLDOWNS_MAX = 16;
 /** Looks for the possible deadlocks of one request, or of all. */
 const POSSIBLE_STEPS_MAX = 10_000;
 
@@ -193,7 +193,7 @@ function explained(state: TableState, place: Place, holdTimes: HoldTimes): Expla
     isEligible: key.hasReached(place),
     aheadCount,
     blockers: blockersOf([{ key, mode, wanted, before: place }]).blockers,
-    closings: closingsOf(state, key),
+    cooldowns: cooldownsOf(state, key),
     expectedWaitMs: expectedWaitMs(state, key, aheadCount, holdTimes),
   };
 }
@@ -212,19 +212,19 @@ function newcomer(
     isEligible: key === undefined || key.admits(mode, wanted),
     aheadCount: key?.waiterCount ?? 0,
     blockers: blockersOf([{ key, mode, wanted }]).blockers,
-    closings: key === undefined ? [] : closingsOf(state, key),
+    cooldowns: key === undefined ? [] : cooldownsOf(state, key),
     expectedWaitMs: key === undefined ? 0 : expectedWaitMs(state, key, key.waiterCount, holdTimes),
   };
 }
 
-function closingsOf(state: TableState, { firstHold }: Key): ClosingView[] {
-  const closings: ClosingView[] = [];
+function cooldownsOf(state: TableState, { firstHold }: Key): CooldownView[] {
+  const cooldowns: CooldownView[] = [];
   for (let place = firstHold; place !== undefined; place = place.next) {
-    if (closings.length === CLOSINGS_MAX) break;
+    if (cooldowns.length === COOLDOWNS_MAX) break;
     const { claimant } = place;
-    if (claimant instanceof Closing) closings.push(closingViewOf(state, place, claimant));
+    if (claimant instanceof Cooldown) cooldowns.push(cooldownViewOf(state, place, claimant));
   }
-  return closings;
+  return cooldowns;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import {
   ACCESS_LEVEL,
-  type ClosingView,
+  type CooldownView,
   digestOf,
   END_REASON,
   type HoldView,
@@ -19,7 +19,7 @@ import {
 import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
-import { Closing } from "../records/closing.js";
+import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
@@ -39,7 +39,7 @@ const SORTED_PAGES = 8;
 export function inspect(state: TableState, name: string): KeyView {
   const key = lookAtKey(state, name);
   if (key !== undefined) return viewOf(state, key);
-  return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+  return { key: name, kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
 }
 
 /** The lease that an owner of the viewer's identity has in a key. */
@@ -150,22 +150,23 @@ export function verify(state: TableState, name: string, token: number): VerifyVi
     }
   }
   const last = key?.lastHold?.claimant;
-  if (last instanceof Hold || last instanceof Closing) newestToken = last.token;
+  if (last instanceof Hold || last instanceof Cooldown) newestToken = last.token;
   return { isCurrent, newestToken };
 }
 
 function viewOf(state: TableState, key: Key): KeyView {
   const holds: HoldView[] = [];
-  const closings: ClosingView[] = [];
+  const cooldowns: CooldownView[] = [];
   const waiters: WaiterView[] = [];
-  let closingCount = 0;
+  let cooldownCount = 0;
   for (let place = key.firstHold; place !== undefined; place = place.next) {
     const { claimant } = place;
     if (claimant instanceof Hold) {
       if (holds.length < LINES_PER_KEY_MAX) holds.push(holdViewOf(state, place, claimant));
-    } else if (claimant instanceof Closing) {
-      closingCount += 1;
-      if (closings.length < LINES_PER_KEY_MAX) closings.push(closingViewOf(state, place, claimant));
+    } else if (claimant instanceof Cooldown) {
+      cooldownCount += 1;
+      if (cooldowns.length < LINES_PER_KEY_MAX)
+        cooldowns.push(cooldownViewOf(state, place, claimant));
     }
   }
   for (let place = key.queue?.first; place !== undefined; place = place.next) {
@@ -175,16 +176,16 @@ function viewOf(state: TableState, key: Key): KeyView {
   const { semaphore, waiterCount, name } = key;
   const kind = semaphore === undefined ? "lock" : "semaphore";
   const limit = semaphore?.limit ?? 0;
-  const view = { key: name, kind, limit, holds, waiters, closings } as const;
-  const holdCount = key.holdCount - closingCount;
+  const view = { key: name, kind, limit, holds, waiters, cooldowns } as const;
+  const holdCount = key.holdCount - cooldownCount;
   const isWhole =
     holds.length === holdCount &&
     waiters.length === waiterCount &&
-    closings.length === closingCount;
+    cooldowns.length === cooldownCount;
   if (isWhole) return view;
   return {
     ...view,
-    truncated: { holds: holdCount, waiters: waiterCount, closings: closingCount },
+    truncated: { holds: holdCount, waiters: waiterCount, cooldowns: cooldownCount },
   };
 }
 
@@ -225,11 +226,11 @@ function leaseOwnerOf({ ownerDigest }: Lease): string {
   return digestOf(ownerDigest).slice(0, 8);
 }
 
-export function closingViewOf(
+export function cooldownViewOf(
   { stamp }: TableState,
   { mode, wanted }: Place,
-  { token, dueAt, identity }: Closing,
-): ClosingView {
+  { token, dueAt, identity }: Cooldown,
+): CooldownView {
   const name = identity?.name ?? "";
   return { mode, token, identity: name, endsInMs: restMs(stamp, dueAt), permits: wanted };
 }

@@ -103,7 +103,7 @@ export interface SnapshotContents {
   readonly keys: number;
   readonly holds: number;
   readonly waiters: number;
-  readonly closings: number;
+  readonly cooldowns: number;
   /** Leases of named owners, among the holds; and the ones of them without end. */
   readonly leases: number;
   readonly endlessLeases: number;
@@ -336,12 +336,12 @@ function restoredClusterId(restoreId: string, { checksum }: SnapshotManifest): s
 function contentsOf(saved: SavedSnapshot, table: LockTable, bytes: number): SnapshotContents {
   const { manifest, clusterId, nodeId, version, savedWallMs } = saved;
   const { index, term, checksum } = manifest;
-  const { sessions, keys, holds, waiters, closings, leases, endlessLeases } = table.counts();
+  const { sessions, keys, holds, waiters, cooldowns, leases, endlessLeases } = table.counts();
   const { stamp, nextToken, quietMs } = table;
   return {
     ...{ clusterId, nodeId, version, savedWallMs, index, term, checksum, bytes },
     members: membersIn(manifest),
-    ...{ stamp, sessions, keys, holds, waiters, closings, leases, endlessLeases, nextToken },
+    ...{ stamp, sessions, keys, holds, waiters, cooldowns, leases, endlessLeases, nextToken },
     leaseMsMax: Math.max(sessionLeaseMsMaxIn(table), table.leasesBeyond(0).longestMs),
     quietMs,
     settings: table.settings(),

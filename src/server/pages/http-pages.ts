@@ -31,7 +31,7 @@ const NO_COUNTS: TableCounts = Object.freeze({
   keys: 0,
   holds: 0,
   waiters: 0,
-  closings: 0,
+  cooldowns: 0,
   leases: 0,
   endlessLeases: 0,
   tableBytes: 0,

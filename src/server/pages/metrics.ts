@@ -228,7 +228,7 @@ function tableMetrics(counts: TableCounts): Metric[] {
     gauge("keys", "Keys in use.", counts.keys),
     gauge("holds", "Holds in the table.", counts.holds),
     gauge("waiters", "Requests that wait.", counts.waiters),
-    gauge("closings", "Cooldowns: ended holds that keep keys closed.", counts.closings),
+    gauge("cooldowns", "Cooldowns: ended holds that keep keys closed.", counts.cooldowns),
     gauge("leases", "Leases of named owners in the table, among the holds.", counts.leases),
     gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
     counter(

@@ -96,7 +96,7 @@ export class QueryAnswers {
         const { key, owner } = query;
         const view = table.inspect(key);
         reply(owner === undefined ? view : { ...view, mine: table.leaseIn(key, owner, viewer) });
-        return ANSWER_COST + view.holds.length + view.waiters.length + view.closings.length;
+        return ANSWER_COST + view.holds.length + view.waiters.length + view.cooldowns.length;
       }
       case OP.query:
         reply(table.query(query.prefix, query.after, query.limit, viewer));

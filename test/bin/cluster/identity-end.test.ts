@@ -21,12 +21,12 @@ async function fill(client: Client, prefix: string): Promise<void> {
   await client.acquire(`${prefix}/held`);
   const given = await client.acquire(`${prefix}/given`);
   await given.handOver({ ttlMs: 600_000 });
-  const closing = await client.acquire(`${prefix}/closed`, { minHoldMs: HOUR_MS });
-  await closing.release();
+  const ended = await client.acquire(`${prefix}/closed`, { minHoldMs: HOUR_MS });
+  await ended.release();
   await client.leases.take(`${prefix}/lease`, { owner: "o", request: "r", ttlMs: HOUR_MS });
 }
 
-test("ends sessions, holds, leases, handed-over holds and closings of one identity, and of no other", async () => {
+test("ends sessions, holds, leases, handed-over holds and cooldowns of one identity, and of no other", async () => {
   const root = mkdtempSync(join(tmpdir(), "holdfast-identity-"));
   endings.push(() => rmSync(root, { recursive: true, force: true }));
   const dataDirectory = join(root, "data");

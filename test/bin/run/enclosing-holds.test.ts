@@ -15,7 +15,7 @@ const AROUND = [{ cluster: HERE, token: 7, session: 3, key: "k" }];
 
 function lock(mode: "exclusive" | "shared", token = 7): KeyView {
   const holds = [{ token, mode, session: 3, permits: 0 }];
-  const nothing = { waiters: [], closings: [], limit: 0 };
+  const nothing = { waiters: [], cooldowns: [], limit: 0 };
   return { key: "k", kind: "lock", ...nothing, holds } as unknown as KeyView;
 }
 

@@ -30,7 +30,7 @@ function semaphore(key: string, limit: number, held: object, wanted: object): Ke
     Object.entries(permits).map(([session, count]) => {
       return { session: Number(session), task: 1, permits: count as number };
     });
-  const lines = { holds: linesOf(held), waiters: linesOf(wanted), closings: [] };
+  const lines = { holds: linesOf(held), waiters: linesOf(wanted), cooldowns: [] };
   return { key, kind: "semaphore", limit, ...lines } as unknown as KeyView;
 }
 

@@ -29,13 +29,13 @@ function hold(sessionName: string, heldMs: number): KeyView["holds"][number] {
 }
 
 function view(parts: Partial<KeyView>): KeyView {
-  const nothing = { holds: [], waiters: [], closings: [], kind: "lock", limit: 0 };
+  const nothing = { holds: [], waiters: [], cooldowns: [], kind: "lock", limit: 0 };
   return { key: "jobs/c", ...nothing, ...parts } as unknown as KeyView;
 }
 
 const waiter = (session: number) => ({ session }) as KeyView["waiters"][number];
-const closing = (endsInMs: number, identity = "anonymous") =>
-  ({ endsInMs, identity }) as KeyView["closings"][number];
+const cooldown = (endsInMs: number, identity = "anonymous") =>
+  ({ endsInMs, identity }) as KeyView["cooldowns"][number];
 
 test("a refusal names holders as holders, and waiters as waiters", () => {
   const both = [blocker("A", 7), blocker("B", 0)];
@@ -52,11 +52,11 @@ test("a refusal names holders as holders, and waiters as waiters", () => {
 });
 
 test("a key that cools down says for how long", () => {
-  const refused = { blockedBy: "closing", blockers: [blocker("", 0)] };
-  expect(refusedText("jobs/c", refused, [view({ closings: [closing(28_000)] })])).toBe(
+  const refused = { blockedBy: "cooldown", blockers: [blocker("", 0)] };
+  expect(refusedText("jobs/c", refused, [view({ cooldowns: [cooldown(28_000)] })])).toBe(
     "jobs/c is cooling down for 28s more (--min-hold or --lock-delay of its last holder)",
   );
-  expect(refusedText("jobs/c", refused, [view({ closings: [closing(28_000, "")] })])).toBe(
+  expect(refusedText("jobs/c", refused, [view({ cooldowns: [cooldown(28_000, "")] })])).toBe(
     "jobs/c is cooling down for 28s more " +
       "(its holder before the cluster was restored may still rely on it)",
   );
@@ -78,7 +78,7 @@ test("a wait says its place, who holds it and since when", () => {
   );
   const many = view({ holds: ["A", "B", "C", "D", "E"].map((name) => hold(name, 1_000)) });
   expect(obstacleText([many], 9, NOW_MS)).toMatch(/held by A .*, B .*, C .* and 2 more$/);
-  const closed = view({ closings: [closing(5_000)] });
+  const closed = view({ cooldowns: [cooldown(5_000)] });
   expect(obstacleText([closed], 9, NOW_MS)).toMatch(/^cooling down for 5s more/);
   expect(obstacleText([view({})], 9, NOW_MS)).toBe("");
 });

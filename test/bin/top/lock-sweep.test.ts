@@ -75,7 +75,7 @@ test("views of the lines on the screen replace them between two steps", async ()
   const sweep = table.sweep("waiters", 100);
   await sweep.step(signal, now);
   expect(sweep.isFresh).toBe(false);
-  const free = { key: nameOf(11), kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+  const free = { key: nameOf(11), kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
   sweep.refresh([keyView({ key: nameOf(12), waiters: 7 }), free]);
   const keys = sweep.seen(1).rows.map(({ key }) => key);
   expect(keys.slice(0, 2)).toEqual([nameOf(12), nameOf(10)]);

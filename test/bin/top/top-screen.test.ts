@@ -162,7 +162,7 @@ test("one lock is shown with its holder, its queue in order, and why the first o
         isEligible: false,
         aheadCount: 0,
         blockers: [{ ...blocker, identity: "anonymous", session: 7, holder: "session" }],
-        closings: [],
+        cooldowns: [],
         expectedWaitMs: 450,
       },
     ],

@@ -51,7 +51,7 @@ export function keyView({
     isEligible: false,
   });
   const queue = Array.from({ length: waiters }, (_, at) => waiter(at + 1));
-  return { key, kind: "lock", limit: 0, holds: [hold], waiters: queue, closings: [] };
+  return { key, kind: "lock", limit: 0, holds: [hold], waiters: queue, cooldowns: [] };
 }
 
 export function locksSeen(

@@ -32,7 +32,7 @@ const hold = {
   value: "",
 } as const;
 
-const FREE: KeyView = { key: "k", kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+const FREE: KeyView = { key: "k", kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
 
 test("a key in a list shows all who hold it and wait, though only a part of a crowd", () => {
   const waiter = { ...hold, sequence: 1, arrival: 1, waitingMs: 5, priority: 0 };
@@ -41,7 +41,7 @@ test("a key in a list shows all who hold it and wait, though only a part of a cr
     kind: "lock",
     holds: [hold, hold],
     waiters: [{ ...waiter, isUpgrade: false, isEligible: false }],
-    truncated: { holds: 1_200, waiters: 100_000, closings: 0 },
+    truncated: { holds: 1_200, waiters: 100_000, cooldowns: 0 },
   };
   expect(listRow(crowd)).toEqual([
     ...["k", "exclusive", "billing-7 and 1,199 others", "4.2s", "100,000"],
@@ -65,8 +65,8 @@ test("the identity of a holder is next to its name, and nothing can be mistaken 
 });
 
 test("a key in a list that nobody holds cools down, or is only waited for, or has a limit", () => {
-  const closing = { mode: "shared", token: 1, identity: "", endsInMs: 5, permits: 0 } as const;
-  expect(listRow({ ...FREE, closings: [closing] })).toEqual([
+  const cooldown = { mode: "shared", token: 1, identity: "", endsInMs: 5, permits: 0 } as const;
+  expect(listRow({ ...FREE, cooldowns: [cooldown] })).toEqual([
     "k",
     "shared",
     "cooling down for 5ms more",
@@ -121,7 +121,7 @@ test("a semaphore in a list shows how many of its permits are held, if all its h
   const permits = [2, 1].map((count) => ({ ...hold, mode: "permits" as const, permits: count }));
   const view: KeyView = { ...FREE, kind: "semaphore", limit: 5, holds: permits };
   expect(listRow(view)[1]).toBe("3 of 5 permits");
-  const truncated = { holds: 3, waiters: 0, closings: 0 };
+  const truncated = { holds: 3, waiters: 0, cooldowns: 0 };
   expect(listRow({ ...view, truncated })[1]).toBe("5 permits");
 });
 

@@ -138,7 +138,7 @@ describe("a policy", () => {
     const lock = await world.until(one.client.acquire("k", { minHoldMs: 1_000 }));
     await world.until(lock.release());
     const closed = await failure(world, two.client.acquire("k", { waitMs: 0 }));
-    expect(closed.details).toMatchObject({ blockedBy: "closing" });
+    expect(closed.details).toMatchObject({ blockedBy: "cooldown" });
     expect(await world.until(two.client.tryAcquire("k"))).toBeUndefined();
     const beganMs = world.nowMs;
     await world.until(one.client.acquire("k", { lockDelayMs: 5_000 }));

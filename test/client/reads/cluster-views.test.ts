@@ -97,9 +97,9 @@ describe("the cluster", () => {
   it("opens a key that ended holds keep closed, however many they are", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 60_000 });
-    const closing = { mode: "shared", minHoldMs: 3_600_000 } as const;
+    const cooldown = { mode: "shared", minHoldMs: 3_600_000 } as const;
     const locks = await world.until(
-      Promise.all(Array.from({ length: 25 }, () => client.acquire("k", closing))),
+      Promise.all(Array.from({ length: 25 }, () => client.acquire("k", cooldown))),
     );
     await world.until(Promise.all(locks.map((lock) => lock.release())));
     await world.until(client.changeSetting("holdsPerStepMax", 10));

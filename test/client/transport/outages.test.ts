@@ -56,7 +56,7 @@ describe("while every node is of another version", () => {
     const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, connectTimeoutMs: 5_000 };
     const platform = new SimulatedPlatform(world, server);
     const { message } = await failure(world, connectOn(platform, settings));
-    expect(message).toMatch(/speaks version 3 of the protocol, and this client version 2: update/);
+    expect(message).toMatch(/speaks version 4 of the protocol, and this client version 3: update/);
     expect(server.applied).toEqual([]);
   });
 });

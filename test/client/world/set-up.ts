@@ -33,4 +33,4 @@ export async function failure(
 }
 
 /** The counts of a table in which nothing is left. */
-export const EMPTY = { sessions: 0, keys: 0, holds: 0, waiters: 0, closings: 0 };
+export const EMPTY = { sessions: 0, keys: 0, holds: 0, waiters: 0, cooldowns: 0 };

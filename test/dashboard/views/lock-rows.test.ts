@@ -34,7 +34,7 @@ function key(name: string, parts: Partial<KeyView> = {}): KeyView {
     limit: 0,
     holds: [hold()],
     waiters: [],
-    closings: [],
+    cooldowns: [],
     ...parts,
   };
 }

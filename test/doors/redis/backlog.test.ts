@@ -43,7 +43,7 @@ test("replies that are ready behind a command that runs do not pile up", async (
   await using one = await OneConnection.open({
     inspect: async (key) => {
       await running;
-      return { key, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+      return { key, kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
     },
   });
   one.client.send("GET", "k");
@@ -144,6 +144,6 @@ test("replies that are ready at once and longer together than any string come on
 /** A lock whose token is whatever a test wants to be the reply. */
 function viewOf(key: string, token: unknown): KeyView {
   const hold = { value: "v", token, ttlMs: 1, leaseMs: 1, endsInMs: null, identity: "me" };
-  const rest = { kind: "lock", limit: 0, waiters: [], closings: [] };
+  const rest = { kind: "lock", limit: 0, waiters: [], cooldowns: [] };
   return { key, ...rest, holds: [hold] } as unknown as KeyView;
 }

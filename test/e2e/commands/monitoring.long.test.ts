@@ -134,7 +134,7 @@ describe("inspect and ls", () => {
       key: "orders/1",
       kind: "lock",
       limit: 0,
-      closings: [],
+      cooldowns: [],
       holds: [
         {
           token: lock.token,
@@ -176,7 +176,7 @@ describe("inspect and ls", () => {
         },
       ],
     });
-    const free = { kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+    const free = { kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
     const found = await askJson("inspect", "nobody/uses/it");
     expect(found).toEqual({ key: "nobody/uses/it", ...free });
   });

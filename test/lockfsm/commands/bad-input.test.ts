@@ -351,7 +351,7 @@ function answerAnything(begin: () => Everything, numRuns: number): Set<number> {
       expect(copyOf(table).hash()).toBe(table.hash());
       letEverythingEnd(table, log.index + entries.length);
       const { endlessLeases: holds } = table.counts();
-      expect(table.counts()).toMatchObject({ sessions: 0, holds, waiters: 0, closings: 0 });
+      expect(table.counts()).toMatchObject({ sessions: 0, holds, waiters: 0, cooldowns: 0 });
     }),
     { numRuns },
   );

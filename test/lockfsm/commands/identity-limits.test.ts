@@ -380,7 +380,7 @@ describe("what counts against an identity", () => {
       expect(usageOf(copy, "p")).toEqual(nothing);
       log.pass(entry < 10 ? 0 : 2_000);
     }
-    expect(log.table.counts()).toMatchObject({ sessions: 0, holds: 0, closings: 0 });
+    expect(log.table.counts()).toMatchObject({ sessions: 0, holds: 0, cooldowns: 0 });
     log.openAs(credential, "b");
     expect(usageOf(log.table, "p")).toEqual(usage(1, 0, 0, "b"));
   });
@@ -392,7 +392,7 @@ describe("what counts against an identity", () => {
     const founded = log.table.refounded({
       ...{ index: log.index, quietMs: 0, tokenFloor: 0, savedWallMs: log.wallMs },
     });
-    expect(founded.counts().closings).toBe(1);
+    expect(founded.counts().cooldowns).toBe(1);
     expect(usageOf(founded, "p")).toEqual(nothing);
     expect(copyOf(founded).hash()).toBe(founded.hash());
   });

@@ -118,7 +118,7 @@ describe("a lease", () => {
     a.giveBack(["k"]);
     b.acquire();
     log.pass(8_999);
-    expect(log.table.inspect("k").closings).toMatchObject([{ endsInMs: 1 }]);
+    expect(log.table.inspect("k").cooldowns).toMatchObject([{ endsInMs: 1 }]);
     expect(log.line("k")).toEqual(["|", "b"]);
     log.pass(1);
     expect(log.line("k")).toEqual(["b", "|"]);

@@ -281,7 +281,7 @@ test("whatever a table holds and whatever comes, it is applied, and everything e
       expect(copyOf(table).hash()).toBe(table.hash());
       letEverythingEnd(table, index);
       const { endlessLeases } = table.counts();
-      const nothing = { sessions: 0, holds: endlessLeases, waiters: 0, closings: 0 };
+      const nothing = { sessions: 0, holds: endlessLeases, waiters: 0, cooldowns: 0 };
       expect(table.counts()).toMatchObject(nothing);
     }),
     { numRuns: NUM_RUNS },

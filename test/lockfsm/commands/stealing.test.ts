@@ -57,7 +57,7 @@ describe("a steal", () => {
     const [a, thief] = [log.open("a"), log.open("thief")];
     a.take(exclusive("k", "other"), { options: { minHoldMs: 9_000, lockDelayMs: 9_000 } });
     steal(log, thief, "k");
-    expect(log.table.counts()).toMatchObject({ holds: 1, closings: 0, keys: 1 });
+    expect(log.table.counts()).toMatchObject({ holds: 1, cooldowns: 0, keys: 1 });
   });
 
   test("opens what keeps its own keys closed, and not the others of the same hold", () => {
@@ -65,10 +65,10 @@ describe("a steal", () => {
     const [a, thief] = [log.open("a"), log.open("thief")];
     a.end(a.take(exclusive("x", "y", "z"), { options: { minHoldMs: 9_000 } }));
     expect(resultOf(steal(log, thief, "y"))).toMatchObject({ status: granted });
-    const closings = (key: string) => log.table.inspect(key).closings.length;
-    expect(["x", "y", "z"].map(closings)).toEqual([1, 0, 1]);
+    const cooldowns = (key: string) => log.table.inspect(key).cooldowns.length;
+    expect(["x", "y", "z"].map(cooldowns)).toEqual([1, 0, 1]);
     steal(log, thief, "x", "z");
-    expect(log.table.counts()).toMatchObject({ holds: 2, closings: 0 });
+    expect(log.table.counts()).toMatchObject({ holds: 2, cooldowns: 0 });
     expect(log.table.nextDueAt).toBe(25_000);
   });
 
@@ -79,7 +79,7 @@ describe("a steal", () => {
     const [first] = [a.take(shared("k"), asking), b.take(shared("k"), asking)];
     a.end(first);
     steal(log, thief, "k");
-    expect(log.table.inspect("k")).toMatchObject({ closings: [], holds: [{ task: 1 }] });
+    expect(log.table.inspect("k")).toMatchObject({ cooldowns: [], holds: [{ task: 1 }] });
   });
 
   test("ends what a bearer has, which then cannot be adopted", () => {

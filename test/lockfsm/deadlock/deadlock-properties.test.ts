@@ -41,11 +41,11 @@ function restOf(work: WaitWorkload, table: LockTable): Scene {
 /** Holds and queues of every key, but for priorities that were asked for and renewed leases. */
 function pictureOf(table: LockTable): unknown {
   return KEYS.map((key) => {
-    const { holds, waiters, closings } = table.inspect(key);
+    const { holds, waiters, cooldowns } = table.inspect(key);
     return {
       holds: holds.map(({ leaseMs: _, ...hold }) => hold),
       waiters: waiters.map(({ priority: _, ...waiter }) => waiter),
-      closings,
+      cooldowns,
     };
   });
 }

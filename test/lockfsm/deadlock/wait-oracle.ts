@@ -56,7 +56,7 @@ export function ownerOf(session: number, owner: number): string {
 }
 
 /**
- * `upgradeOf` knows which token a waiting upgrade is about. Holds of owners, closings and whatever is due
+ * `upgradeOf` knows which token a waiting upgrade is about. Holds of owners, cooldowns and whatever is due
  * already are left out: they go by themselves, whatever anybody waits for.
  */
 export function sceneOf(

@@ -55,9 +55,9 @@ function closedMsAfter(name: EndName, minHoldMs: number, lockDelayMs: number) {
   const { token } = a.take(exclusive("k"), { options: { minHoldMs, lockDelayMs, maxHoldMs } });
   log.stamp += AFTER_MS;
   const said = ENDS[name]({ log, a, operator, token });
-  const { closings, holds } = log.table.inspect("k");
+  const { cooldowns, holds } = log.table.inspect("k");
   expect(holds.filter((hold) => hold.token === token)).toEqual([]);
-  return { log, token, said, closedMs: closings[0]?.endsInMs ?? 0 };
+  return { log, token, said, closedMs: cooldowns[0]?.endsInMs ?? 0 };
 }
 
 describe("a hold that ends by", () => {
@@ -78,7 +78,7 @@ describe("a hold that ends by", () => {
         const restMs = Math.max(0, minHoldMs - AFTER_MS);
         const largerMs = Math.max(restMs, lockDelayMs);
         expect(closedMs).toBe({ rest: restMs, larger: largerMs, nothing: 0 }[closes]);
-        expect(log.table.counts().closings).toBe(closedMs > 0 ? 1 : 0);
+        expect(log.table.counts().cooldowns).toBe(closedMs > 0 ? 1 : 0);
         const lost = said.filter(({ kind }) => kind === MESSAGE.lost);
         const told = { kind: MESSAGE.lost, sequence: 1, token, stamp: log.stamp, reason };
         expect(lost).toEqual(reason === undefined ? [] : [told]);
@@ -134,7 +134,7 @@ describe("a key that is kept closed", () => {
     a.end(hold);
     expect(b.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
-      blockedBy: BLOCKED_BY.closing,
+      blockedBy: BLOCKED_BY.cooldown,
       blockers: [
         {
           ...{ sessionName: "", key: "k", mode: "exclusive", token: 0, identity: "" },
@@ -142,7 +142,7 @@ describe("a key that is kept closed", () => {
         },
       ],
     });
-    expect(b.acquire(shared("k"), 0)).toMatchObject({ blockedBy: BLOCKED_BY.closing });
+    expect(b.acquire(shared("k"), 0)).toMatchObject({ blockedBy: BLOCKED_BY.cooldown });
   });
 
   test("stays what it is, lock or semaphore, with its limit and its newest token", () => {
@@ -171,7 +171,7 @@ describe("a key that is kept closed", () => {
     expect(granted).toEqual([false, false, true, false, true]);
     expect(log.table.inspect("s").holds).toMatchObject([{ slots: [2] }]);
     log.pass(5_000);
-    expect(log.table.counts()).toMatchObject({ closings: 0, holds: 2 });
+    expect(log.table.counts()).toMatchObject({ cooldowns: 0, holds: 2 });
   });
 
   test("is closed by what a downgrade made of the hold", () => {

@@ -195,7 +195,7 @@ function steal(model: Model, command: AcquireCommand, wanted: Wanted): void {
     return;
   }
   for (const hold of holds) takeAway(model, hold, END_REASON.stolen);
-  for (const closing of [...model.closings]) openIn(model, closing, keys);
+  for (const cooldown of [...model.cooldowns]) openIn(model, cooldown, keys);
   beginUse(model, command.items);
   const result = grantedResult(makeHold(model, wanted));
   const touched = [...new Set([...keys, ...[...holds].flatMap(keysOf)])];
@@ -248,14 +248,14 @@ function findCycle(model: Model, request: ModelRequest): Result | undefined {
   return error("DEADLOCK", { cycle: named?.cycle ?? [] });
 }
 
-/** Names a few of those in the way, of each key first holds and closings, then who waits. */
+/** Names a few of those in the way, of each key first holds and cooldowns, then who waits. */
 export function lockHeld(
   model: Model,
   items: readonly ModelItem[],
   request?: ModelRequest,
 ): Result {
   const blockers: Blocker[] = [];
-  let [byHold, byClosing] = [false, false];
+  let [byHold, byCooldown] = [false, false];
   for (const item of items) {
     const { key } = item;
     const isInNobodysWay = request === undefined ? isFree(model, item) : hasReached(request, key);
@@ -268,7 +268,7 @@ export function lockHeld(
         .slice(0, LOOKS_MAX)
         .filter((claim) => isInWay(claim) && claim !== request?.upgrades);
       byHold ||= named.some(isHold) || all.length > LOOKS_MAX;
-      byClosing ||= named.some((claim) => !isHold(claim));
+      byCooldown ||= named.some((claim) => !isHold(claim));
       for (const claim of named) {
         const { mode } = itemIn(claim, key) as ModelItem;
         const blocker = isHold(claim)
@@ -292,7 +292,7 @@ export function lockHeld(
   }
   return {
     status: ERROR_NUMBERS.LOCK_HELD,
-    blockedBy: byHold ? BLOCKED_BY.holds : byClosing ? BLOCKED_BY.closing : BLOCKED_BY.waiters,
+    blockedBy: byHold ? BLOCKED_BY.holds : byCooldown ? BLOCKED_BY.cooldown : BLOCKED_BY.waiters,
     blockers: blockers.slice(0, BLOCKERS_MAX),
   };
 }

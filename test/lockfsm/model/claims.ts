@@ -16,7 +16,7 @@ import {
   isSameNamed,
   itemIn,
   keysOf,
-  type ModelClosing,
+  type ModelCooldown,
   type ModelHold,
   type ModelItem,
   type ModelRequest,
@@ -34,8 +34,8 @@ export function queueOf(model: Model, key: string): ModelRequest[] {
 }
 
 /** What is held in a key or keeps it closed, in the order of tokens. */
-export function heldIn(model: Model, key: string): (ModelHold | ModelClosing)[] {
-  return [...model.holds, ...model.closings]
+export function heldIn(model: Model, key: string): (ModelHold | ModelCooldown)[] {
+  return [...model.holds, ...model.cooldowns]
     .filter((claim) => itemIn(claim, key))
     .sort((left, right) => left.token - right.token);
 }
@@ -44,7 +44,7 @@ export function holdsIn(model: Model, key: string): ModelHold[] {
   return model.holds.filter((hold) => itemIn(hold, key));
 }
 
-/** Whether an item conflicts with no hold and no closing. One's own hold is not in one's way. */
+/** Whether an item conflicts with no hold and no cooldown. One's own hold is not in one's way. */
 export function isAdmitted(model: Model, item: ModelItem, own?: ModelHold): boolean {
   const others = heldIn(model, item.key)
     .filter((claim) => claim !== own)
@@ -67,7 +67,7 @@ export function requestsAhead(model: Model, request: ModelRequest, key: string):
   return queueOf(model, key).filter((other) => isBefore(other, request));
 }
 
-/** The rule itself: no conflict with a hold, a closing, or a request ahead. */
+/** The rule itself: no conflict with a hold, a cooldown, or a request ahead. */
 export function isEligible(model: Model, request: ModelRequest, key: string): boolean {
   const item = itemIn(request, key) as ModelItem;
   const ahead = requestsAhead(model, request, key).map((other) => itemIn(other, key) as ModelItem);

@@ -27,7 +27,7 @@ interface ModelWait {
 /**
  * Who waits for whom. A request waits for all who hold the key, not just for those with whom it
  * conflicts, and for the listed requests ahead up to the last one that conflicts. The one that is
- * asked about counts as listed. Nobody waits for the hold of an owner, a closing or what is due: they end
+ * asked about counts as listed. Nobody waits for the hold of an owner, a cooldown or what is due: they end
  * by themselves.
  */
 export function waitsOf(model: Model, asked?: ModelRequest): ModelWait[] {
@@ -41,7 +41,7 @@ export function waitsOf(model: Model, asked?: ModelRequest): ModelWait[] {
     );
 }
 
-/** By what is held, closings and holds of owners too, or by somebody ahead who will not go by itself. */
+/** By what is held, cooldowns and holds of owners too, or by somebody ahead who will not go by itself. */
 function isKeptBack(model: Model, request: ModelRequest, item: ModelItem): boolean {
   if (!isAdmitted(model, item, request.upgrades)) return true;
   const before = staying(model, request, item.key);

@@ -1,4 +1,4 @@
-/** How holds, requests, closings and sessions end in the naive model (semantics.md, 6). */
+/** How holds, requests, cooldowns and sessions end in the naive model (semantics.md, 6). */
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../../src/protocol/index.js";
 import { dequeue, forgetEnded, look, lookAll, queueOf, reasonAtEnd, retreat } from "./claims.js";
 import { isCycle, isOnCycle, isOnWillingCycle, isVictim, listedIn } from "./cycles.js";
@@ -8,7 +8,7 @@ import {
   isSameOwner,
   itemIn,
   keysOf,
-  type ModelClosing,
+  type ModelCooldown,
   type ModelEndedLease,
   type ModelHold,
   type ModelIdentity,
@@ -45,7 +45,7 @@ export function endHold(model: Model, hold: ModelHold, reason: EndReason): void 
   lookAll(model, keysOf(hold));
 }
 
-/** The hold is no more, nor is its upgrade; a closing may take its place. */
+/** The hold is no more, nor is its upgrade; a cooldown may take its place. */
 function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   withdrawUpgrade(model, hold);
   model.holds = model.holds.filter((other) => other !== hold);
@@ -55,7 +55,7 @@ function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   const { token, session, items } = hold;
   const at = model.stamp + closedMs;
   const identity = session?.identity ?? hold.lease?.identity;
-  model.closings.push({ token, session, identity, items, at, number: model.takeNumber() });
+  model.cooldowns.push({ token, session, identity, items, at, number: model.takeNumber() });
 }
 
 function rememberEnd(model: Model, { lease, items }: ModelHold, reason: EndReason): void {
@@ -90,10 +90,10 @@ function closedMsAfter(model: Model, { since, options }: ModelHold, reason: EndR
 }
 
 /** What keeps `keys` closed goes on in its other keys alone. */
-export function openIn(model: Model, closing: ModelClosing, keys: readonly string[]): void {
-  closing.items = closing.items.filter(({ key }) => !keys.includes(key));
-  if (closing.items.length > 0) return;
-  model.closings = model.closings.filter((other) => other !== closing);
+export function openIn(model: Model, cooldown: ModelCooldown, keys: readonly string[]): void {
+  cooldown.items = cooldown.items.filter(({ key }) => !keys.includes(key));
+  if (cooldown.items.length > 0) return;
+  model.cooldowns = model.cooldowns.filter((other) => other !== cooldown);
 }
 
 export function upgradeOf(model: Model, hold: ModelHold): ModelRequest | undefined {
@@ -307,15 +307,15 @@ export function dueTimes(model: Model) {
       ? []
       : [{ ...hold.end, end: () => lose(model, hold, reasonAtEnd(hold)) }],
   );
-  const closings = model.closings.map((closing) => ({
-    at: closing.at,
-    number: closing.number,
+  const cooldowns = model.cooldowns.map((cooldown) => ({
+    at: cooldown.at,
+    number: cooldown.number,
     end: () => {
-      model.closings = model.closings.filter((other) => other !== closing);
-      lookAll(model, keysOf(closing));
+      model.cooldowns = model.cooldowns.filter((other) => other !== cooldown);
+      lookAll(model, keysOf(cooldown));
     },
   }));
-  return [...leases, ...forced, ...deadlines, ...ends, ...closings].sort(
+  return [...leases, ...forced, ...deadlines, ...ends, ...cooldowns].sort(
     (left, right) => left.at - right.at || left.number - right.number,
   );
 }

@@ -144,7 +144,7 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
 }
 
 function isHeldAlone(model: Model, hold: ModelHold, key: string): boolean {
-  const others = [...model.holds, ...model.closings].filter((other) => other !== hold);
+  const others = [...model.holds, ...model.cooldowns].filter((other) => other !== hold);
   return !others.some(({ items }) => items.some((item) => item.key === key));
 }
 
@@ -246,8 +246,8 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   const { sequence, key, token } = command;
   if (key === undefined) {
     const hold = model.holds.find((other) => other.token === token);
-    const closing = model.closings.find((other) => other.token === token);
-    const found = hold ?? closing;
+    const cooldown = model.cooldowns.find((other) => other.token === token);
+    const found = hold ?? cooldown;
     if (found === undefined) {
       answer(model, session, sequence, error("NOT_HELD"));
       return;
@@ -267,7 +267,7 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
           leasesLeft: 0,
         },
       });
-      model.closings = model.closings.filter((other) => other !== closing);
+      model.cooldowns = model.cooldowns.filter((other) => other !== cooldown);
       lookAll(model, keysOf(found));
       return;
     }
@@ -282,19 +282,19 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   const all = meantAll.filter((claim) => !isHold(claim) || !isForcedBy(model, claim, command));
   const meant = all.slice(0, model.settings.holdsPerStepMax);
   const holds = model.holds.filter((hold) => meant.includes(hold));
-  const closings = model.closings.filter((closing) => meant.includes(closing));
+  const cooldowns = model.cooldowns.filter((cooldown) => meant.includes(cooldown));
   if (!mayEnd(session.identity, holds)) {
     forbid(model, session, command);
     return;
   }
-  const [count, opened] = [holds.length, closings.length];
+  const [count, opened] = [holds.length, cooldowns.length];
   const remaining = all.length - meant.length;
   const before = model.holds.filter((hold) => meantAll.includes(hold) && !all.includes(hold));
   answer(model, session, sequence, {
     ...{ status: STATUS.revoked, count, remaining, opened },
     ...left(model, [...holds, ...before], command),
   });
-  for (const closing of closings) openIn(model, closing, [key]);
+  for (const cooldown of cooldowns) openIn(model, cooldown, [key]);
   if (opened > 0) look(model, key);
   for (const hold of holds) force(model, hold, command, session.identity.name);
 }

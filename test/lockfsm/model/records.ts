@@ -128,7 +128,7 @@ export function nobody(identity: ModelIdentity): ModelSession {
   };
 }
 
-/** One key of a request, a hold or a closing. */
+/** One key of a request, a hold or a cooldown. */
 export interface ModelItem {
   readonly key: string;
   mode: ClaimMode;
@@ -227,7 +227,7 @@ export function holderOf({ lease }: ModelHold): Holder {
   return lease.isBearer ? "bearer" : "owner";
 }
 
-export interface ModelClosing {
+export interface ModelCooldown {
   readonly token: number;
   /** Whose hold it was; `undefined`: an owner's, or of the cluster before. */
   readonly session: ModelSession | undefined;
@@ -265,7 +265,7 @@ export const isBefore = (left: Order, right: Order) =>
 export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
   left.session === right.session && left.owner === right.owner && left.take === right.take;
 
-export const isHold = (claim: ModelHold | ModelClosing): claim is ModelHold => "options" in claim;
+export const isHold = (claim: ModelHold | ModelCooldown): claim is ModelHold => "options" in claim;
 
 export const itemIn = ({ items }: { readonly items: readonly ModelItem[] }, key: string) =>
   items.find((item) => item.key === key);

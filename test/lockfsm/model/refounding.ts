@@ -26,7 +26,7 @@ export function refound(founded: Model, old: Model, options: RefoundOptions): vo
   founded.semaphores = old.semaphores
     .filter(({ isSet }) => isSet)
     .map(({ key, limit }) => ({ key, limit, isSet: true, evictFrom: undefined }));
-  const closed = [...old.closings].sort((left, right) => left.number - right.number);
+  const closed = [...old.cooldowns].sort((left, right) => left.number - right.number);
   for (const { token, items, at } of closed) keepClosed(founded, old, token, items, at);
   const { quietMs } = options;
   for (const { token, items, since, lease, options: policies } of old.holds) {
@@ -50,7 +50,7 @@ function keepClosed(
   const copies = items.map((item) => ({ ...item }));
   const nobodys = { session: undefined, identity: undefined };
   const number = founded.takeNumber();
-  founded.closings.push({ token, ...nobodys, items: copies, at, number });
+  founded.cooldowns.push({ token, ...nobodys, items: copies, at, number });
   for (const { key } of copies) {
     const semaphore = old.semaphoreOf(key);
     if (semaphore === undefined || founded.semaphoreOf(key) !== undefined) continue;

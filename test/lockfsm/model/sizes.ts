@@ -12,26 +12,26 @@ const RECORD = 64;
 
 function bytesOfSession(model: Model, session: ModelSession): number {
   const claims = [...model.holds, ...model.requests].filter((claim) => claim.session === session);
-  const closings = model.closings.filter((closing) => closing.session === session);
-  const closed = closings.map(({ items }) => bytesOfItems(items));
+  const cooldowns = model.cooldowns.filter((cooldown) => cooldown.session === session);
+  const closed = cooldowns.map(({ items }) => bytesOfItems(items));
   return ownBytes(session) + sum(claims.map(bytesOfClaim)) + sum(closed);
 }
 
 /** What it has left closed counts as if it held it. */
 export function hasAllHolds(model: Model, session: ModelSession): boolean {
-  const all = [...model.holds, ...model.closings].filter((claim) => claim.session === session);
+  const all = [...model.holds, ...model.cooldowns].filter((claim) => claim.session === session);
   return all.length >= model.settings.holdsPerSessionMax;
 }
 
 export function bytesOfAll(model: Model): number {
-  const { sessions, holds, requests, closings, semaphores, identities, credentials } = model;
+  const { sessions, holds, requests, cooldowns, semaphores, identities, credentials } = model;
   const named = identities.filter(({ name }) => name !== ANONYMOUS && name !== LOCAL);
   const granted = named.flatMap(({ grants }) => grants.map(({ key }) => key));
   const proofs = credentials.map(({ label }) => label).filter((label) => label !== "");
   return (
     sum(sessions.map(ownBytes)) +
     sum([...holds, ...requests].map(bytesOfClaim)) +
-    sum(closings.map(({ items }) => bytesOfItems(items))) +
+    sum(cooldowns.map(({ items }) => bytesOfItems(items))) +
     sum(semaphores.filter(({ isSet }) => isSet).map(({ key }) => RECORD + key.length)) +
     sum(
       [...named.map(({ name }) => name), ...granted, ...proofs].map((text) => RECORD + text.length),
@@ -53,13 +53,13 @@ export function usageOf(model: Model, identity: ModelIdentity) {
   const holds = model.holds.filter(
     ({ session, lease }) => (session?.identity ?? lease?.identity) === identity,
   );
-  const closings = model.closings.filter((closing) => closing.identity === identity);
+  const cooldowns = model.cooldowns.filter((cooldown) => cooldown.identity === identity);
   const requests = model.requests.filter(({ session }) => session.identity === identity);
   const claims = sum([...holds, ...requests].map(bytesOfClaim));
-  const closed = sum(closings.map(({ items }) => bytesOfItems(items)));
+  const closed = sum(cooldowns.map(({ items }) => bytesOfItems(items)));
   return {
     sessions: sessions.length,
-    holds: holds.length + closings.length,
+    holds: holds.length + cooldowns.length,
     waits: requests.length,
     bytes: sum(sessions.map(ownBytes)) + claims + closed,
   };

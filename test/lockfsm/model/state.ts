@@ -6,7 +6,7 @@ import type { TableOutbox, TableSettings } from "../../../src/lockfsm/index.js";
 import type { AccessLevel, SessionMessage } from "../../../src/protocol/index.js";
 import { TOKEN_MIN } from "../../../src/protocol/index.js";
 import type {
-  ModelClosing,
+  ModelCooldown,
   ModelEndedLease,
   ModelHold,
   ModelOwner,
@@ -36,7 +36,7 @@ export class Model {
   requests: ModelRequest[] = [];
   /** In the order of tokens. */
   holds: ModelHold[] = [];
-  closings: ModelClosing[] = [];
+  cooldowns: ModelCooldown[] = [];
   semaphores: ModelSemaphore[] = [];
   /** The last one of each key and owner, in the order in which they ended. */
   endedLeases: ModelEndedLease[] = [];
@@ -134,7 +134,7 @@ export class Model {
 
   /** Whether a key is known as something: a lock or a semaphore. */
   isInUse(key: string): boolean {
-    const claims = [...this.holds, ...this.requests, ...this.closings];
+    const claims = [...this.holds, ...this.requests, ...this.cooldowns];
     return claims.some((claim) => itemIn(claim, key)) || this.work.includes(key);
   }
 

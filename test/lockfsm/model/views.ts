@@ -9,7 +9,7 @@ import { bytesOfAll } from "./sizes.js";
 import type { Model } from "./state.js";
 
 export function keysInUse(model: Model): string[] {
-  const claims = [...model.holds, ...model.requests, ...model.closings];
+  const claims = [...model.holds, ...model.requests, ...model.cooldowns];
   const working = model.work.filter((work) => typeof work === "string");
   const semaphores = model.semaphores.map(({ key }) => key);
   return [...new Set([...claims.flatMap(keysOf), ...working, ...semaphores])].sort();
@@ -22,7 +22,7 @@ export function countsOf(model: Model): TableCounts {
     keys: keysInUse(model).length,
     holds: model.holds.length,
     waiters: model.requests.length,
-    closings: model.closings.length,
+    cooldowns: model.cooldowns.length,
     leases: model.holds.filter(({ lease }) => lease !== undefined).length,
     endlessLeases: model.holds.filter(({ lease }) => lease?.endsAt === Number.POSITIVE_INFINITY)
       .length,
@@ -36,7 +36,7 @@ export function countsOf(model: Model): TableCounts {
 
 export function inspect(model: Model, key: string): KeyView {
   if (!keysInUse(model).includes(key)) {
-    return { key, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+    return { key, kind: null, limit: 0, holds: [], waiters: [], cooldowns: [] };
   }
   const { stamp } = model;
   const semaphore = model.semaphoreOf(key);
@@ -92,12 +92,12 @@ export function inspect(model: Model, key: string): KeyView {
         isEligible: hasReached(request, key),
       };
     }),
-    closings: model.closings
-      .filter((closing) => itemIn(closing, key))
+    cooldowns: model.cooldowns
+      .filter((cooldown) => itemIn(cooldown, key))
       .sort((left, right) => left.token - right.token)
-      .map((closing) => {
-        const { mode, permits } = itemIn(closing, key) as ModelItem;
-        const { token, identity, at } = closing;
+      .map((cooldown) => {
+        const { mode, permits } = itemIn(cooldown, key) as ModelItem;
+        const { token, identity, at } = cooldown;
         return { mode, token, identity: identity?.name ?? "", endsInMs: restMs(at), permits };
       }),
   };

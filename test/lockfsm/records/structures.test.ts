@@ -296,7 +296,7 @@ describe("seeing", () => {
           isEligible: false,
         },
       ],
-      closings: [],
+      cooldowns: [],
     });
   });
 
@@ -311,6 +311,6 @@ describe("seeing", () => {
     );
     const view = log.table.inspect("k");
     expect([view.holds.length, view.waiters.length]).toEqual([1, 1_000]);
-    expect(view.truncated).toEqual({ holds: 1, waiters: 1_500, closings: 0 });
+    expect(view.truncated).toEqual({ holds: 1, waiters: 1_500, cooldowns: 0 });
   });
 });

@@ -79,7 +79,7 @@ const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
   "a steal": ({ d }) => d.acquire(exclusive("lock", "up", "shut"), 0, { options: { steal: true } }),
   "a release": ({ a, hold }) => a.end(hold("set")),
   "a release of what is only a row": ({ c, hold }) => c.end(hold("alone")),
-  "a release that leaves a closing": ({ a, hold }) => a.end(hold("lock")),
+  "a release that leaves a cooldown": ({ a, hold }) => a.end(hold("lock")),
   "the withdrawal of a request": ({ b }) => b.end(1),
   "the withdrawal of an upgrade": ({ a, hold }) => a.end(hold("up").sequence + 1),
   "the end of an outcome": ({ d, hold }) => d.end(hold("raised").sequence + 1),

@@ -95,8 +95,8 @@ describe("what survives a restore", () => {
     a.giveBack(["ended"]);
     const founded = restoredFrom(log, { quietMs: 0 });
     expect(founded.table.counts()).toMatchObject({ holds: 0, leases: 0, endlessLeases: 0 });
-    expect(founded.table.counts()).toMatchObject({ waiters: 0, closings: 1, keys: 1 });
-    expect(founded.table.inspect("kept").closings).toMatchObject([{ endsInMs: 60_000 }]);
+    expect(founded.table.counts()).toMatchObject({ waiters: 0, cooldowns: 1, keys: 1 });
+    expect(founded.table.inspect("kept").cooldowns).toMatchObject([{ endsInMs: 60_000 }]);
     const c = founded.open("c");
     const notHeld = { status: ERROR_NUMBERS.NOT_HELD, reason: END_REASON.unknown };
     expect(["k", "ended"].map((key) => c.extend([key], 1_000))).toEqual([notHeld, notHeld]);
@@ -113,9 +113,9 @@ describe("what survives a restore", () => {
     a.handOver(a.take(exclusive("given")), OWNER, 600_000, false);
     log.pass(1_000);
     const founded = restoredFrom(log, { quietMs: 10_000 });
-    expect(founded.table.counts()).toMatchObject({ holds: 0, leases: 0, closings: 2 });
-    expect(founded.table.inspect("kept").closings).toMatchObject([{ endsInMs: 699_000 }]);
-    expect(founded.table.inspect("given").closings).toMatchObject([{ endsInMs: 600_000 }]);
+    expect(founded.table.counts()).toMatchObject({ holds: 0, leases: 0, cooldowns: 2 });
+    expect(founded.table.inspect("kept").cooldowns).toMatchObject([{ endsInMs: 699_000 }]);
+    expect(founded.table.inspect("given").cooldowns).toMatchObject([{ endsInMs: 600_000 }]);
     founded.pass(10_000);
     const c = founded.open("c", 600_000);
     const unknown = { status: ERROR_NUMBERS.NOT_HELD, reason: END_REASON.unknown };
@@ -129,8 +129,8 @@ describe("what survives a restore", () => {
     a.lease(exclusive("short"), { owner: OTHER_OWNER, ttlMs: 60_000 });
     log.pass(3_600_000);
     const founded = restoredFrom(log, { quietMs: 660_000 });
-    expect(founded.table.inspect("day").closings).toMatchObject([{ endsInMs: 86_405_000 }]);
-    expect(founded.table.counts()).toMatchObject({ closings: 1, keys: 1 });
+    expect(founded.table.inspect("day").cooldowns).toMatchObject([{ endsInMs: 86_405_000 }]);
+    expect(founded.table.counts()).toMatchObject({ cooldowns: 1, keys: 1 });
     // The other keys wait no longer than before there were such leases.
     expect(founded.table.quietMs).toBe(660_000);
     founded.pass(660_000);
@@ -138,7 +138,7 @@ describe("what survives a restore", () => {
     expect(c.lease(exclusive("short"), { ttlMs: 1_000 })).toMatchObject({ status: STATUS.leased });
     expect(c.lease(exclusive("day"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
     expect(restoredFrom(log, { quietMs: 0 }).table.counts()).toMatchObject({
-      closings: 0,
+      cooldowns: 0,
       keys: 0,
     });
   });
@@ -170,7 +170,7 @@ describe("what survives a restore", () => {
     for (const key of ["held", "ended"]) {
       expect(founded.table.inspect(key)).toMatchObject({
         holds: [],
-        closings: [{ mode: "exclusive", endsInMs: 3_599_000 }],
+        cooldowns: [{ mode: "exclusive", endsInMs: 3_599_000 }],
       });
     }
     const c = founded.open("c");
@@ -180,9 +180,9 @@ describe("what survives a restore", () => {
     expect(c.acquire(permits("pool", 4), 0)).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
     expect(c.acquire(permits("pool", 3), 0)).toMatchObject({ slots: [[2, 3, 4]] });
     founded.pass(3_599_000 - 1);
-    expect(founded.table.inspect("held").closings).toHaveLength(1);
+    expect(founded.table.inspect("held").cooldowns).toHaveLength(1);
     founded.pass(1);
-    expect(founded.table.inspect("held").closings).toEqual([]);
+    expect(founded.table.inspect("held").cooldowns).toEqual([]);
   });
 });
 

@@ -31,13 +31,13 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     "deadlocks",
   ],
   session: [
-    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
-    "closingBytes",
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "cooldownCount", "requestCount"],
+    "cooldownBytes",
     ...["lastHold", "rowNumber", "bytes"],
   ],
   endedSession: [
-    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
-    "closingBytes",
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "cooldownCount", "requestCount"],
+    "cooldownBytes",
     ...["lastHold", "rowNumber", "bytes"],
   ],
   forcedEnd: ["heapIndex"],
@@ -59,7 +59,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   options: [],
   place: [],
   permits: [],
-  closing: ["heapIndex", "savedIn"],
+  cooldown: ["heapIndex", "savedIn"],
   // Claims and semaphores name their keys.
   key: ["isQueuedForWork", "holdCount"],
   emptyKey: ["isQueuedForWork", "holdCount", "name"],
@@ -113,9 +113,9 @@ function recordsOf(state: TableState): Seen[] {
   }
   addHolds(state, state.detached, add, addPlaces);
   for (const ended of state.leases.ended()) add("endedLease", ended);
-  state.closings.forEach((closing) => {
-    add("closing", closing);
-    addPlaces(closing.firstPlace);
+  state.cooldowns.forEach((cooldown) => {
+    add("cooldown", cooldown);
+    addPlaces(cooldown.firstPlace);
   });
   state.semaphores.forEach((semaphore) => {
     add("semaphore", semaphore);
@@ -317,9 +317,9 @@ describe("the hash of a table", () => {
         const place = holdsOf(one).find(({ firstPlace }) => firstPlace?.sibling)?.firstPlace;
         if (place !== undefined) place.change().sibling = undefined;
       },
-      closing: (one) => {
-        one.closings.forEach((closing) => {
-          closing.change().firstPlace = undefined;
+      cooldown: (one) => {
+        one.cooldowns.forEach((cooldown) => {
+          cooldown.change().firstPlace = undefined;
         });
       },
     };

@@ -268,7 +268,7 @@ describe("restoring", () => {
     const one = { count: 1, longestMs: 86_400_000, closedMs: 86_400_000 };
     expect(made).toMatchObject({ quietMs: QUIET_MS_DEFAULT, longLeases: one });
     const { table } = await tableIn(join(place, "n2"), 2, made.clusterId);
-    expect(table.inspect("k").closings).toMatchObject([{ endsInMs: 86_400_000 }]);
+    expect(table.inspect("k").cooldowns).toMatchObject([{ endsInMs: 86_400_000 }]);
     const over = await restoreSnapshotFile(streamed(file), optionsFor(3, { quietMs: undefined }));
     expect(over).toMatchObject({ quietMs: 0, longLeases: none });
   });

@@ -196,14 +196,14 @@ describe("the HTTP pages", () => {
       "audit_records_total 1",
       "audit_lag 0",
       "audit_failing 0",
-      "closings 0",
+      "cooldowns 0",
       "deadlocks_total 0",
     ]) {
       expect(body.split("\n")).toContain(`holdfast_${sample}`);
     }
     const status = pagesOf(leader)("/status").body;
     expect(JSON.parse(status)).toMatchObject({
-      closings: 0,
+      cooldowns: 0,
       seeing: { watches: 1, changes: 2, audit: { state: "writing", writtenTotal: 1 } },
     });
     expect(body + status).not.toContain("secret");

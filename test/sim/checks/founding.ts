@@ -2,7 +2,7 @@
  * How a cluster begins: with nothing, or with what survives of another one that was saved to a file
  * (docs/operating/snapshots.md). What is in the file must be what the log of the other one says up to its
  * index, and what is made of it what the naive model makes of that; the laws of locks carry over what
- * is promised: closings, limits, settings, and that no token is given twice.
+ * is promised: cooldowns, limits, settings, and that no token is given twice.
  */
 import { type RefoundOptions, TableRestore } from "../../../src/lockfsm/index.js";
 import type { RestoredNode } from "../../../src/server/index.js";
@@ -119,8 +119,8 @@ function survivors(saved: Beginning, options: RefoundOptions, newestToken: numbe
 /** Between what the table and the model make of a file. */
 function differenceOf({ table, model }: Beginning, keys: readonly string[]): string | undefined {
   const [counted, right] = [table, model].map((one) => {
-    const { sessions, holds, waiters, closings } = one.counts();
-    return canonicalTextOf({ sessions, holds, waiters, closings, keys: one.counts().keys });
+    const { sessions, holds, waiters, cooldowns } = one.counts();
+    return canonicalTextOf({ sessions, holds, waiters, cooldowns, keys: one.counts().keys });
   });
   if (counted !== right) return `the table has ${counted}, the model ${right}`;
   for (const key of keys) {

@@ -103,7 +103,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     seeds: [29],
   },
   {
-    name: "closing-forgotten",
+    name: "cooldown-forgotten",
     rule: "a key stays closed for as long as the policies of the last hold say",
     scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
@@ -130,12 +130,12 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
-    name: "closing-never-ends",
-    rule: "a closing ends by itself",
+    name: "cooldown-never-ends",
+    rule: "a cooldown ends by itself",
     scenario: "any plan",
     file: "src/lockfsm/expiry/expire.ts",
-    find: "  else if (due instanceof Closing) endClosing(state, due);",
-    replace: "  else if (due instanceof Closing) state.due.remove(due);",
+    find: "  else if (due instanceof Cooldown) endCooldown(state, due);",
+    replace: "  else if (due instanceof Cooldown) state.due.remove(due);",
     seeds: [1],
   },
   {
@@ -175,7 +175,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
-    name: "steal-behind-a-closing",
+    name: "steal-behind-a-cooldown",
     rule: "a thief opens what is closed",
     scenario: "any plan",
     file: "src/lockfsm/commands/steal.ts",
@@ -188,7 +188,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     rule: "a revoke opens what is closed",
     scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
-    find: "  if (opened > 0) openKeyOf(state, name, closings);\n",
+    find: "  if (opened > 0) openKeyOf(state, name, cooldowns);\n",
     replace: "",
     seeds: [1],
   },

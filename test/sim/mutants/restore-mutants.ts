@@ -39,12 +39,12 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     seeds: [],
   },
   {
-    name: "restored-without-closings",
+    name: "restored-without-cooldowns",
     rule: "what kept a key closed keeps it closed over a restore",
     scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
-    find: "    keepClosed(parts, closing, closing.dueAt);\n",
-    replace: "    if (closing.dueAt < 0) keepClosed(parts, closing, closing.dueAt);\n",
+    find: "    keepClosed(parts, cooldown, cooldown.dueAt);\n",
+    replace: "    if (cooldown.dueAt < 0) keepClosed(parts, cooldown, cooldown.dueAt);\n",
     seeds: [245],
   },
   {

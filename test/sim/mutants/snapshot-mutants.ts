@@ -3,13 +3,13 @@ import type { Mutant } from "./mutant.js";
 
 export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
-    name: "snapshot-without-closings",
+    name: "snapshot-without-cooldowns",
     rule: "a snapshot holds what keeps keys closed",
     scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
-    find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
+    find: "  for (const cooldown of yield* sortByNumber(parts.cooldowns, ({ number }) => number)) {",
     replace:
-      "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
+      "  for (const cooldown of yield* sortByNumber(parts.cooldowns.slice(1), ({ number }) => number)) {",
     seeds: [3],
   },
   {

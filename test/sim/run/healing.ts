@@ -209,8 +209,8 @@ export class Healing {
         const all = [...clients, ...owners, ...doorOwners];
         if (!all.every(({ isIdle }) => isIdle) || !this.#rest.isAgreed()) return false;
         if (!this.#checks.streams.isComplete) return false;
-        const { holds, waiters, closings } = this.#checks.witness.table.counts();
-        return holds + waiters + closings + this.#keptBytes === 0;
+        const { holds, waiters, cooldowns } = this.#checks.witness.table.counts();
+        return holds + waiters + cooldowns + this.#keptBytes === 0;
       },
       REST_MS_MAX,
     );

@@ -246,14 +246,14 @@ function itemOf(key: string, { limit, permits = 1 }: TakeWish): WantedItem {
 
 /** Whether a take of this wish would fail. */
 function isTakenFor(
-  { holds, waiters, closings, kind, limit }: KeyView,
+  { holds, waiters, cooldowns, kind, limit }: KeyView,
   wish: TakeWish,
   isOwn: (hold: KeyView["holds"][number]) => boolean,
 ): boolean {
   if (wish.isRepeatable === true && holds.some(isOwn)) return false;
-  if (kind !== "semaphore") return holds.length + waiters.length + closings.length > 0;
+  if (kind !== "semaphore") return holds.length + waiters.length + cooldowns.length > 0;
   if (waiters.length > 0) return true;
-  const used = [...holds, ...closings].reduce((sum, { permits }) => sum + permits, 0);
+  const used = [...holds, ...cooldowns].reduce((sum, { permits }) => sum + permits, 0);
   return used + (wish.permits ?? 1) > limit;
 }
 

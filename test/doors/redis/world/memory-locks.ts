@@ -242,7 +242,7 @@ export class MemoryLocks {
       limit,
       holds: leases.map((lease) => this.#view(lease)),
       waiters: [],
-      closings: [],
+      cooldowns: [],
     };
   }
 

@@ -1,7 +1,7 @@
 /** The part of a key's view that does not change with time alone, as canonical text. */
 import type { KeyView } from "../../../../src/protocol/index.js";
 
-export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): string {
+export function summaryOf({ kind, limit, holds, waiters, cooldowns }: KeyView): string {
   const held = holds.map(
     ({ token, mode, session, task: owner, sequence, slots, value, holder }) => {
       const whose = holder === "session" ? `${session}.${owner}` : holder;
@@ -12,7 +12,7 @@ export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): s
     const how = `${mode}${permits || ""}${isUpgrade ? "+" : ""}${isEligible ? "!" : ""}`;
     return `${session}/${sequence} ${how}`;
   });
-  const closed = closings.map(({ token, mode, permits }) => `${token} ${mode}${permits || ""}`);
+  const closed = cooldowns.map(({ token, mode, permits }) => `${token} ${mode}${permits || ""}`);
   const parts = [held, waiting, closed].map((lines) => lines.join(", "));
   return `${kind ?? "unused"} ${limit} | ${parts.join(" | ")}`;
 }
@@ -24,5 +24,5 @@ export const UNUSED = summaryOf({
   limit: 0,
   holds: [],
   waiters: [],
-  closings: [],
+  cooldowns: [],
 });

@@ -13,7 +13,7 @@ import { endOf, type LawLease, LawLeases } from "./law-leases.js";
 import {
   BEARERS,
   type LawClaim,
-  type LawClosing,
+  type LawCooldown,
   type LawHold,
   type LawOwner,
 } from "./law-records.js";
@@ -29,9 +29,9 @@ export class LawHolds {
   readonly #limits = new Map<string, number>();
   /** Keys whose limit stays when nobody uses them. */
   readonly #remembered = new Set<string>();
-  #closings: LawClosing[] = [];
+  #cooldowns: LawCooldown[] = [];
   /** What may be closed: whether, depends on when something ended that may have been revoked. */
-  #doubtful: Pick<LawClosing, "claims" | "until">[] = [];
+  #doubtful: Pick<LawCooldown, "claims" | "until">[] = [];
   #stamp = 0;
   #lastToken = 0;
 
@@ -43,7 +43,7 @@ export class LawHolds {
       if (isSure) this.#closeAfter(lease, until);
       else this.#doubtful.push({ claims: lease.claims, until });
     }
-    this.#closings = this.#closings.filter(({ until }) => until > stamp);
+    this.#cooldowns = this.#cooldowns.filter(({ until }) => until > stamp);
     this.#doubtful = this.#doubtful.filter(({ until }) => until > stamp);
   }
 
@@ -96,10 +96,10 @@ export class LawHolds {
   outlive(before: LawHolds, newestToken: number, quietMs: number): void {
     this.#stamp = before.#stamp;
     this.#lastToken = newestToken;
-    this.#closings = [...before.#closings];
+    this.#cooldowns = [...before.#cooldowns];
     for (const { claims, token, grantedAt, minHoldMs } of before.#holds.values()) {
       const until = grantedAt + minHoldMs;
-      if (until > before.#stamp) this.#closings.push({ claims, token, until });
+      if (until > before.#stamp) this.#cooldowns.push({ claims, token, until });
     }
     // A key that may be closed may have kept its limit.
     const doubtful = before.#doubtful.flatMap(({ claims }) => claims);
@@ -110,9 +110,9 @@ export class LawHolds {
       const isLong = quietMs > 0 && endsAt > quietUntil && isUsed;
       const until = Math.max(grantedAt + minHoldMs, isLong ? endsAt : 0);
       if (before.leases.isThere(lease) !== "surely") doubtful.push(...claims);
-      else if (until > before.#stamp) this.#closings.push({ claims, token, until });
+      else if (until > before.#stamp) this.#cooldowns.push({ claims, token, until });
     }
-    const claims = [...this.#closings.flatMap((closing) => closing.claims), ...doubtful];
+    const claims = [...this.#cooldowns.flatMap((cooldown) => cooldown.claims), ...doubtful];
     for (const key of [...before.#remembered, ...claims.map((claim) => claim.key)]) {
       this.setLimit(key, before.#limits.get(key));
     }
@@ -165,7 +165,7 @@ export class LawHolds {
       if (this.leases.isThere(lease) !== "surely") continue;
       for (const claim of lease.claims) if (claim.key === key) yield [lease.token, claim];
     }
-    for (const { token, claims } of this.#closings) {
+    for (const { token, claims } of this.#cooldowns) {
       for (const claim of claims) if (claim.key === key) yield [token, claim];
     }
   }
@@ -179,13 +179,13 @@ export class LawHolds {
 
   #closeAfter({ claims, token, grantedAt, minHoldMs }: LawLease, least: number): void {
     const until = Math.max(grantedAt + minHoldMs, least);
-    if (until > this.#stamp) this.#closings.push({ claims, token, until, isOfLease: true });
+    if (until > this.#stamp) this.#cooldowns.push({ claims, token, until, isOfLease: true });
   }
 
   /** A thief gets these keys: nothing of what had them is left. */
   steal(keys: ReadonlySet<string>): void {
     for (const key of keys) this.leases.steal(key);
-    this.#closings = this.#closings.filter(({ isOfLease, claims }) => {
+    this.#cooldowns = this.#cooldowns.filter(({ isOfLease, claims }) => {
       return isOfLease !== true || !claims.some(({ key }) => keys.has(key));
     });
     this.open(keys);
@@ -193,13 +193,13 @@ export class LawHolds {
 
   /** What the hold of that token left closed is open. */
   openToken(token: number): void {
-    this.#closings = this.#closings.filter((closing) => closing.token !== token);
+    this.#cooldowns = this.#cooldowns.filter((cooldown) => cooldown.token !== token);
   }
 
   /** What keeps these keys closed is gone, and there alone. */
   open(keys: ReadonlySet<string>): void {
-    this.#closings = this.#closings.map((closing) => {
-      return { ...closing, claims: closing.claims.filter(({ key }) => !keys.has(key)) };
+    this.#cooldowns = this.#cooldowns.map((cooldown) => {
+      return { ...cooldown, claims: cooldown.claims.filter(({ key }) => !keys.has(key)) };
     });
   }
 
@@ -277,7 +277,7 @@ export class LawHolds {
     if (reason === END_REASON.stolen) return;
     const delayMs = WISHED.includes(reason) ? 0 : lockDelayMs;
     const until = Math.max(grantedAt + minHoldMs, this.#stamp + delayMs);
-    if (until > this.#stamp) this.#closings.push({ claims, token, until });
+    if (until > this.#stamp) this.#cooldowns.push({ claims, token, until });
   }
 
   endAll(session: number, reason: EndReason): void {

@@ -63,7 +63,7 @@ export interface LawWait {
   readonly lease: LawLeaseWait | undefined;
 }
 
-export interface LawClosing {
+export interface LawCooldown {
   readonly claims: readonly LawClaim[];
   readonly token: number;
   readonly until: number;

@@ -2,14 +2,14 @@
  * What remains of a hold that has ended but keeps its keys closed for some time: its places, with
  * their modes and slots. It has no owner. It counts against the session of the hold, as the hold
  * did, while that session lives, and always against the table and the identity of the hold. The
- * counts in a session and in an identity follow from the closings that exist.
+ * counts in a session and in an identity follow from the cooldowns that exist.
  */
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Identity } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 
-export class Closing implements DueItem, Copied, Claimant {
+export class Cooldown implements DueItem, Copied, Claimant {
   /** The token of the hold. */
   readonly token: number;
   /**
@@ -23,8 +23,8 @@ export class Closing implements DueItem, Copied, Claimant {
   readonly number: number;
   heapIndex = NOT_IN_HEAP;
   readonly firstPlace: Place | undefined = undefined;
-  previous: Closing | undefined = undefined;
-  next: Closing | undefined = undefined;
+  previous: Cooldown | undefined = undefined;
+  next: Cooldown | undefined = undefined;
   savedIn: number;
   readonly #copies: CopyOnWrite;
 
@@ -46,7 +46,7 @@ export class Closing implements DueItem, Copied, Claimant {
   }
 
   /** Gives write access to its fields. */
-  change(): Changing<Closing> {
+  change(): Changing<Cooldown> {
     this.#copies.copier?.copy(this);
     return this;
   }

@@ -49,7 +49,7 @@ describe("the keys that a session left closed", () => {
   test("are no more than it may hold, however often it releases (20,000 keys closed for 49 days)", () => {
     const log = new ClusterLog({ holdsPerSessionMax: 10 });
     expect(leaveClosed(log.open("a"), 20_000)).toBe(10);
-    expect(log.table.counts()).toMatchObject({ closings: 10, holds: 0 });
+    expect(log.table.counts()).toMatchObject({ cooldowns: 10, holds: 0 });
   });
 
   test("give it room again when they open", () => {
@@ -80,15 +80,15 @@ describe("the keys that a session left closed", () => {
 
   test("are bounded by the bytes of the table where session after session leaves some", () => {
     const log = new ClusterLog({ holdsPerSessionMax: 10, tableBytesMax: 20_000 });
-    let closings = 0;
+    let cooldowns = 0;
     for (let number = 1; number <= 100; number += 1) {
       const client = log.open(`c${number}`);
       if (log.attached.at(-1)?.status !== STATUS.ok) break;
-      closings += leaveClosed(client, 10, `${number}/`);
+      cooldowns += leaveClosed(client, 10, `${number}/`);
       client.close();
     }
-    expect(log.table.counts().closings).toBe(closings);
-    expect(closings).toBeLessThan(320);
+    expect(log.table.counts().cooldowns).toBe(cooldowns);
+    expect(cooldowns).toBeLessThan(320);
     expect(log.table.counts().tableBytes).toBeLessThan(20_000 + 200);
   });
 
@@ -115,7 +115,7 @@ describe("a revoke of a key that is closed", () => {
     expect(reply).toMatchObject({ result: opened(1) });
     expect(outcome).toMatchObject({ kind: MESSAGE.outcome, result: { status: STATUS.granted } });
     expect(log.line("k")).toEqual(["b", "|"]);
-    expect(log.table.counts()).toMatchObject({ closings: 0 });
+    expect(log.table.counts()).toMatchObject({ cooldowns: 0 });
   });
 
   test("opens that key, and no other of the hold that it was", () => {
@@ -128,7 +128,7 @@ describe("a revoke of a key that is closed", () => {
     expect(a.acquire(exclusive("x"), 0)).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
     expect(resultOf(operator.revokeKey("s"))).toEqual(opened(1));
     expect(resultOf(operator.revokeKey("x"))).toEqual(opened(1));
-    expect(log.table.counts()).toMatchObject({ closings: 0, keys: 1 });
+    expect(log.table.counts()).toMatchObject({ cooldowns: 0, keys: 1 });
   });
 
   test("leaves closed what its own end of a hold closes; a second one opens that", () => {
@@ -136,12 +136,12 @@ describe("a revoke of a key that is closed", () => {
     const [a, operator] = [log.open("a"), log.open("operator")];
     a.take(exclusive("k"), { options: { lockDelayMs: 60_000 } });
     expect(resultOf(operator.revokeKey("k", { now: true }))).toEqual(opened(0, 1));
-    expect(log.table.inspect("k").closings).toHaveLength(1);
+    expect(log.table.inspect("k").cooldowns).toHaveLength(1);
     expect(resultOf(operator.revokeKey("k", { now: true }))).toEqual(opened(1));
     expect(log.table.inspect("k").kind).toBeNull();
   });
 
-  test("deals with few holds and closings at a time, and says how many are left", () => {
+  test("deals with few holds and cooldowns at a time, and says how many are left", () => {
     const log = new ClusterLog({ holdsPerStepMax: 2 });
     const [a, operator] = [log.open("a"), log.open("operator")];
     const options = { options: { minHoldMs: HOUR_MS } };
@@ -189,12 +189,12 @@ describe("how long keys may stay closed", () => {
     a.changeSetting("minHoldMsMax", 0);
     a.changeSetting("lockDelayMsMax", 0);
     a.end(token);
-    expect(log.table.inspect("k")).toMatchObject({ closings: [{ endsInMs: HOUR_MS }] });
+    expect(log.table.inspect("k")).toMatchObject({ cooldowns: [{ endsInMs: HOUR_MS }] });
     expect(log.table.inspect("k").waiters).toHaveLength(1);
   });
 });
 
-test("a closing is opened by the token of its hold, in all its keys, and no other one is", () => {
+test("a cooldown is opened by the token of its hold, in all its keys, and no other one is", () => {
   const log = new ClusterLog();
   const [a, operator] = [log.open("a", 600_000), log.open("operator", 600_000)];
   const options = { options: { minHoldMs: HOUR_MS } };
@@ -203,11 +203,11 @@ test("a closing is opened by the token of its hold, in all its keys, and no othe
   a.end(first);
   a.end(second);
   const identity = "anonymous";
-  expect(log.table.inspect("k").closings).toMatchObject([{ identity }, { identity }]);
+  expect(log.table.inspect("k").cooldowns).toMatchObject([{ identity }, { identity }]);
   log.table.become(copyOf(log.table));
   expect(resultOf(operator.revokeToken(first.token))).toEqual(opened(1));
-  expect(log.table.inspect("k").closings).toMatchObject([{ token: second.token }]);
-  expect(log.table.inspect("l").closings).toEqual([]);
+  expect(log.table.inspect("k").cooldowns).toMatchObject([{ token: second.token }]);
+  expect(log.table.inspect("l").cooldowns).toEqual([]);
   const none = { status: ERROR_NUMBERS.NOT_HELD };
   expect(resultOf(operator.revokeToken(first.token))).toEqual(none);
 });
