@@ -122,13 +122,4 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     replace: "    this.target.onGivenBack();\n",
     seeds: [],
   },
-  {
-    name: "hand-over-of-who-is-refused-hangs",
-    rule: "a hand-over of everything ends, even if no node lets its process in any more",
-    scenario: "limited access",
-    file: "src/client/session/departure.ts",
-    find: "    if (!this.hasBegun) this.#caller.reject(reason);\n",
-    replace: "    if (!this.hasBegun) return;\n",
-    seeds: [],
-  },
 ];

@@ -9,7 +9,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/acquire.ts",
     find: "  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;",
     replace: "  const rank = -(options?.priority ?? 0);",
-    seeds: [7],
+    seeds: [20],
   },
   {
     name: "head-start-not-forfeited",

@@ -266,7 +266,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/claims.ts",
     find: '(each.status === "fulfilled" ? [each.value] : [])',
     replace: '(each.status === "fulfilled" && each.value.confirmed ? [each.value] : [])',
-    seeds: [],
+    seeds: [23],
   },
   {
     name: "unconfirmed-is-refused",
@@ -293,7 +293,16 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hand-overs.ts",
     find: "    if (upgrade?.mayBeExecuted === true) this.#host.submit(",
     replace: "    if (upgrade?.mayBeExecuted === false) this.#host.submit(",
-    seeds: [],
+    seeds: [1014],
+  },
+  {
+    name: "hand-over-without-a-node-hangs",
+    rule: "8.8: a hand-over of everything fails in time if no connection has the session",
+    scenario: "applications that hand everything over",
+    file: "src/client/session/departure.ts",
+    find: "    if (!this.hasBegun) this.#caller.reject(reason);\n",
+    replace: "    if (!this.hasBegun) return;\n",
+    seeds: [224],
   },
   {
     name: "second-heir-goes-on",
@@ -311,7 +320,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/adoption.ts",
     find: "  const others = rest ? holds : await",
     replace: "  const others = rest || !rest ? holds : await",
-    seeds: [],
+    seeds: [227],
   },
   {
     name: "watch-begins-anew",
@@ -401,7 +410,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/unanswered.ts",
     find: "  return unavailable(what, why, mayBeExecuted);",
     replace: "  return unavailable(what, why, mayBeExecuted && !mayBeExecuted);",
-    seeds: [23],
+    seeds: [37],
   },
   {
     name: "wait-without-news-is-denied",

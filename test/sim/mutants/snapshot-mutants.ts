@@ -46,7 +46,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/reader.ts",
     find: "  makeSemaphore(state, key, limit, isSet);",
     replace: "  makeSemaphore(state, key, limit, !isSet);",
-    seeds: [3],
+    seeds: [8],
   },
   {
     name: "snapshot-without-owners",
@@ -92,7 +92,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/reader.ts",
     find: "    session.recordLoss(sequence, token, reason);\n",
     replace: "    if (reason < 0) session.recordLoss(sequence, token, reason);\n",
-    seeds: [210_000_012],
+    seeds: [29],
   },
   {
     name: "snapshot-without-upgrades",

@@ -5,8 +5,11 @@ import type { CrashKind, DiskMoment } from "../world/disk/node-disk.js";
 /** How the process of an application ends; `twins`: it hands what it holds over to two others. */
 export type ClientEnding = "kill" | "handOver" | "twins";
 
-/** For its session on another connection, what became of its calls, or that holds change hands. */
-export type Question = "resume" | "recall" | "handOver" | "adopt";
+/**
+ * For its session on another connection, what became of its calls, that holds change hands, or that one
+ * becomes exclusive.
+ */
+export type Question = "resume" | "recall" | "handOver" | "adopt" | "upgrade";
 
 /** In place of a node's number: the node that leads at that time, or the first node. */
 export const LEADER = 0;
@@ -92,6 +95,8 @@ export type Fault = At &
         /** Its process is killed, or hands over what it holds. */
         readonly how: ClientEnding;
         readonly downMs: number;
+        /** So long after it next asks for an upgrade; `undefined`: at once. */
+        readonly afterUpgradeMs?: number;
       }
     | { readonly kind: "partition"; readonly side: readonly number[]; readonly forMs: number }
     | { readonly kind: "bridge"; readonly node: number; readonly forMs: number }

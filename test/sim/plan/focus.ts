@@ -1,6 +1,6 @@
 /**
  * States that plans rarely reach by chance, as `npm run sim -- --coverage` and surviving seeded
- * bugs show, and what leads to them. A third of the seeds have one such focus in addition to
+ * bugs show, and what leads to them. Nearly half of the seeds have one such focus in addition to
  * everything else. All of it draws from a stream of its own, so a seed without a focus gives the
  * run that it always gave, and a seed with one is still all that is needed to repeat its run.
  */
@@ -49,6 +49,13 @@ const MANY_SNAPSHOTS = { snapshotLogBytes: 400, trailingLogBytes: 1 };
 /** What is on its way is long under way. */
 const SLOW_PATHS = { pathTimes: { latencyMs: 2, jitterMs: 4, stragglerFactor: 10 } };
 const SLOW_DISKS = { diskTimes: { writeMs: 3, jitterMs: 5, stragglerFactor: 20 } };
+
+/** Clients keep what they have for a while, and lose it to nobody. */
+const MANY_HOLDS = { release: 0.15, inspect: 0, close: 0, cancel: 0.05 };
+const PLAIN_HOLDS = {
+  ...{ handOver: 0, permits: 0, revoke: 0, steal: 0, maxHold: 0 },
+  ...{ downgrade: 0, reentrant: 0, nested: 0 },
+};
 
 const FOCUSES: readonly Focus[] = [
   {
@@ -138,6 +145,7 @@ const FOCUSES: readonly Focus[] = [
 ];
 
 const HAND_OVER_EVERY_MS = 100;
+const LITTLE_ROOM_EVERY_MS = 50;
 
 /** In a part of the plans that have none of the others, so that those stay as they are. */
 const LATER_FOCUSES: readonly Focus[] = [
@@ -288,6 +296,36 @@ const LOCK_FOCUSES: readonly Focus[] = [
   },
 ];
 
+/** Focuses on processes that leave, in a part of the plans that have none of those above. */
+const DEPARTURE_FOCUSES: readonly Focus[] = [
+  {
+    name: "applications that leave while an upgrade is under way",
+    ...{ hasSdk: true, keyCount: 4, clientsMin: 3, ttlMs: [2_000, 3_000] },
+    mix: { ...MANY_HOLDS, several: 0, shared: 0.7 },
+    locks: { ...PLAIN_HOLDS, upgrade: 0.4 },
+    faults: leftWithUpgrades,
+  },
+  {
+    name: "applications that leave, and are not heard to have left",
+    ...{ hasSdk: true, clientsMin: 4, ttlMs: [1_000, 1_500] },
+    times: SLOW_PATHS,
+    mix: MANY_HOLDS,
+    locks: PLAIN_HOLDS,
+    faults: leftWithoutAnswer,
+  },
+  {
+    name: "two heirs that find little room",
+    ...{ hasSdk: true, keyCount: 4, clientsMin: 3, ttlMs: [2_000, 3_000] },
+    times: SLOW_PATHS,
+    mix: MANY_HOLDS,
+    locks: PLAIN_HOLDS,
+    faults: (random, scene) => [
+      ...handedToTwins(random, scene, 24),
+      ...momentsWithoutRoom(random, scene),
+    ],
+  },
+];
+
 /**
  * One after the other, each in a part of the plans that have none from above, and each by a stream of
  * its own, so that plans stay what they are when a table is added.
@@ -297,6 +335,7 @@ const STAGES = [
   { stream: "later focus", share: 0.15, focuses: LATER_FOCUSES },
   { stream: "focus on raft", share: 0.15, focuses: RAFT_FOCUSES },
   { stream: "focus on locks", share: 0.12, focuses: LOCK_FOCUSES },
+  { stream: "focus on departures", share: 0.06, focuses: DEPARTURE_FOCUSES },
 ] as const;
 
 export const ALL_FOCUSES: readonly Focus[] = STAGES.flatMap(({ focuses }) => focuses);
@@ -474,10 +513,47 @@ function cutTwice(random: RandomStream, { clients, stormMs }: FaultScene): Fault
   });
 }
 
-/** Two processes want what a third one hands over. */
-function handedToTwins(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+/** Processes hand everything over soon after they have asked for an upgrade, and before they hear of it. */
+function leftWithUpgrades(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const applications = clients.filter(({ speaks }) => speaks === "sdk");
-  return Array.from({ length: 4 }, () => {
+  return Array.from({ length: 24 }, () => random.pick(applications)).flatMap(({ host: client }) => {
+    const atMs = random.integer(500, stormMs - 500);
+    const byMs = random.integer(60, 150);
+    const how = random.pick(["handOver", "handOver", "twins"] as const);
+    const afterUpgradeMs = random.integer(3, 30);
+    return [
+      { kind: "holdAnswers", atMs, client, byMs, forMs: 200, pauseMs: 0 },
+      { kind: "restartClient", atMs, client, how, downMs: 1, afterUpgradeMs },
+    ] satisfies Fault[];
+  });
+}
+
+/** Processes hand everything over, and are cut off until their sessions are no more. */
+function leftWithoutAnswer(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return applications.flatMap(({ host: client, ttlMs }) => {
+    const atMs = random.integer(500, stormMs - 1_000);
+    const afterMs = random.integer(3, 20);
+    return [
+      { kind: "cutAtAsking", atMs, client, question: "handOver", afterMs, forMs: ttlMs + 500 },
+      { kind: "restartClient", atMs, client, how: "handOver", downMs: 1 },
+    ] satisfies Fault[];
+  });
+}
+
+/** Again and again no node has room for a moment. */
+function momentsWithoutRoom(random: RandomStream, { ids, stormMs }: FaultScene): Fault[] {
+  const count = Math.floor(stormMs / LITTLE_ROOM_EVERY_MS);
+  return Array.from({ length: count }, (_, at) => at * LITTLE_ROOM_EVERY_MS).flatMap((atMs) => {
+    const forMs = random.integer(10, 35);
+    return ids.map((node): Fault => ({ kind: "scarceMemory", atMs, node, forMs }));
+  });
+}
+
+/** Two processes want what a third one hands over. */
+function handedToTwins(random: RandomStream, { clients, stormMs }: FaultScene, times = 4): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return Array.from({ length: times }, () => {
     const { host: client } = random.pick(applications);
     const atMs = random.integer(500, stormMs);
     return { kind: "restartClient", atMs, client, how: "twins", downMs: 1 };

@@ -3,7 +3,7 @@ import { unreachable } from "../../../src/errors/index.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
-import type { ClientEnding, Fault } from "../plan/fault.js";
+import type { Fault } from "../plan/fault.js";
 import { DataLoss } from "./data-loss.js";
 import type { CrashKind, NodeDisk } from "./disk/node-disk.js";
 import type { SimNode } from "./node/sim-node.js";
@@ -132,7 +132,7 @@ export class FaultInjector {
         });
         return;
       case "restartClient":
-        this.#restartClient(fault.client, fault.how, fault.downMs);
+        this.#restartClient(fault);
         return;
       case "partition":
         this.#cutOff(fault.side, fault.forMs);
@@ -373,11 +373,15 @@ export class FaultInjector {
     else pause();
   }
 
-  #restartClient(host: number, how: ClientEnding, downMs: number): void {
+  #restartClient({ client: host, how, downMs, afterUpgradeMs }: RestartFault): void {
     const client = this.#application(host);
     if (client === undefined) return;
-    client.end(how);
-    this.#undoAfter(downMs, () => client.begin());
+    const restart = (): void => {
+      client.end(how, afterUpgradeMs === undefined);
+      this.#undoAfter(downMs, () => client.begin());
+    };
+    if (afterUpgradeMs === undefined) restart();
+    else client.atNextAsking("upgrade", () => this.#later(afterUpgradeMs, restart));
   }
 
   #suspendClient(host: number, forMs: number, wallMs: number): void {
@@ -483,6 +487,7 @@ export class FaultInjector {
 type AloneAtInstallFault = Extract<Fault, { readonly kind: "aloneAtInstall" }>;
 type MomentFault = Extract<Fault, { readonly kind: "crashAtMoment" }>;
 type HeldAnswersFault = Extract<Fault, { readonly kind: "holdAnswers" }>;
+type RestartFault = Extract<Fault, { readonly kind: "restartClient" }>;
 type CutFault = Extract<Fault, { readonly kind: "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
 type DamageFault = Extract<

@@ -93,8 +93,8 @@ export class SdkClient implements WorldClient {
     this.#world.simulation.after(this.plan.startMs, () => this.begin());
   }
 
-  /** Its processes end. Undone by `begin`, once for each end. */
-  end(how: ClientEnding): void {
+  /** Its processes end. Undone by `begin`, once for each end. `gathers`: before one hands over too little. */
+  end(how: ClientEnding, gathers = true): void {
     this.#heldDown += 1;
     const [first] = this.#processes;
     if (first === undefined) return;
@@ -102,13 +102,13 @@ export class SdkClient implements WorldClient {
     // A process that stands still cannot hand anything over.
     const isLeft = how !== "kill" && !first.isPaused;
     for (const process of this.#processes) {
-      if (isLeft && process === first) this.#leave(process, how);
+      if (isLeft && process === first) this.#leave(process, how, gathers);
       else this.#kill(process);
     }
   }
 
-  #leave(process: SdkProcess, how: ClientEnding): void {
-    process.handOver((left) => {
+  #leave(process: SdkProcess, how: ClientEnding, gathers: boolean): void {
+    process.handOver(gathers, (left) => {
       // Killed meanwhile.
       if (!this.#processes.includes(process)) return;
       this.#kill(process);

@@ -340,5 +340,6 @@ function questionOf({ op }: ClientRequest): Question | undefined {
   if (op === OP.resume) return "resume";
   if (op === OP.handOver) return "handOver";
   if (op === OP.adopt) return "adopt";
+  if (op === OP.upgrade) return "upgrade";
   return op === OP.recall ? "recall" : undefined;
 }

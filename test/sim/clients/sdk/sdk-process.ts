@@ -156,12 +156,12 @@ export class SdkProcess {
   }
 
   /**
-   * Hands over what it has, as soon as that is enough. `onLeft`: the process has done its work;
-   * `undefined`: its session is no more. If nobody takes it from it, it goes on.
+   * Hands over what it has; if it `gathers`, as soon as that is enough. `onLeft`: the process has done its
+   * work; `undefined`: its session is no more. If nobody takes it from it, it goes on.
    */
-  handOver(onLeft: (left: HandedOver | undefined) => void): void {
+  handOver(gathers: boolean, onLeft: (left: HandedOver | undefined) => void): void {
     if (this.#isLeaving) return;
-    this.#gathers = GATHERS;
+    this.#gathers = gathers ? GATHERS : 0;
     this.#leaveLater = () => this.#leave(onLeft);
     this.#leaveIfReady();
   }
