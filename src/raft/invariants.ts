@@ -4,7 +4,7 @@
  * nodes (election safety, log matching, …).
  */
 import { assert } from "../errors/index.js";
-import type { LeaderState, State } from "./state.js";
+import type { Leadership, State } from "./state.js";
 
 /** Remembers the values that may only change in one direction. */
 export class InvariantWatch {
@@ -119,7 +119,7 @@ export class InvariantWatch {
     this.checkPeers(leadership);
   }
 
-  private checkPeers(leadership: LeaderState): void {
+  private checkPeers(leadership: Leadership): void {
     const { log, config } = this.state;
     for (const peer of leadership.peers) {
       const { id, match, next, mode, inflight, isConnected } = peer;

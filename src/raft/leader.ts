@@ -10,7 +10,7 @@ import {
   appendToLog,
   becomeFollower,
   enterLeadership,
-  LeaderState,
+  Leadership,
   type State,
 } from "./state.js";
 import type { EntryKind } from "./types.js";
@@ -19,7 +19,7 @@ const NO_BYTES = new Uint8Array(0);
 
 /** A candidate has won: it leads from now on, and opens its term with an entry of its own. */
 export function becomeLeader(state: State): void {
-  const leadership = new LeaderState(state);
+  const leadership = new Leadership(state);
   enterLeadership(state, leadership);
   appendOwn(state, leadership, "noop", NO_BYTES);
 }
@@ -51,19 +51,19 @@ export function readIndex(state: State, id: number): void {
 }
 
 /** Before the first commit of its term a leader may not know all committed entries (rule 14). */
-export function isReadRoundDue(state: State, leadership: LeaderState): boolean {
+export function isReadRoundDue(state: State, leadership: Leadership): boolean {
   return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;
 }
 
 /** Answers the reads whose round a quorum has answered. */
-export function confirmReads(state: State, leadership: LeaderState): void {
+export function confirmReads(state: State, leadership: Leadership): void {
   const { reads } = leadership;
   if (!reads.hasBegun) return;
   reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);
 }
 
 /** Commits what a quorum holds, counting only entries of its own term (consensus rule 1). */
-export function commitByCounting(state: State, leadership: LeaderState): void {
+export function commitByCounting(state: State, leadership: Leadership): void {
   const index = quorumValue(state.configuration, leadership.matchOf);
   if (index <= state.commitIndex || state.log.term(index) !== state.term) return;
   const before = Math.max(state.commitIndex, leadership.firstIndex - 1);
@@ -77,7 +77,7 @@ export function commitByCounting(state: State, leadership: LeaderState): void {
  * Steps down unless a quorum has answered and the disk has written within an election timeout
  * (rules 13, 18).
  */
-export function checkLeadership(state: State, leadership: LeaderState): void {
+export function checkLeadership(state: State, leadership: Leadership): void {
   const { electionTimeoutMs } = state.config;
   const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);
   if (state.nowMs < healthyAtMs + electionTimeoutMs) {
@@ -92,14 +92,14 @@ export function checkLeadership(state: State, leadership: LeaderState): void {
 }
 
 /** The time at or after which a quorum, including this node, has answered. */
-export function quorumHeardMs(state: State, leadership: LeaderState): number {
+export function quorumHeardMs(state: State, leadership: Leadership): number {
   return quorumValue(state.configuration, leadership.heardMsOf);
 }
 
 /** Appends an entry of this leader and returns its index. */
 export function appendOwn(
   state: State,
-  leadership: LeaderState,
+  leadership: Leadership,
   kind: EntryKind,
   data: Uint8Array,
 ): number {

@@ -14,7 +14,7 @@
 import { isVoter } from "./configuration/configuration.js";
 import { quorumSize } from "./configuration/quorum.js";
 import type { Progress } from "./progress/progress.js";
-import type { LeaderState, State } from "./state.js";
+import type { Leadership, State } from "./state.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 /** With more entries than this, a batch does not get cheaper. */
@@ -26,7 +26,7 @@ const BETTER_MS = 0.5;
 /**
  * At the beginning of a turn's replication: decides which peers are fronts and which are spares.
  */
-export function chooseFronts(state: State, leadership: LeaderState): void {
+export function chooseFronts(state: State, leadership: Leadership): void {
   leadership.frontsDeadlineMs = NEVER;
   const isOwnLate = state.nowMs >= ownLateAtMs(state, leadership);
   const wanted = wantedFronts(state, leadership, isOwnLate);
@@ -49,7 +49,7 @@ export function chooseFronts(state: State, leadership: LeaderState): void {
 }
 
 /** Whether the entries that the peer lacks are kept back in this turn. */
-export function keepsBack(state: State, leadership: LeaderState, peer: Progress): boolean {
+export function keepsBack(state: State, leadership: Leadership, peer: Progress): boolean {
   const { nowMs, config, log } = state;
   const lacking = log.lastIndex + 1 - peer.next;
   if (!peer.isSpare || peer.mode !== "replicate" || lacking <= 0) {
@@ -67,7 +67,7 @@ export function keepsBack(state: State, leadership: LeaderState, peer: Progress)
 }
 
 /** After everything was sent: if entries are kept back, a late front needs a turn. */
-export function watchFronts(state: State, leadership: LeaderState): void {
+export function watchFronts(state: State, leadership: Leadership): void {
   if (leadership.frontsDeadlineMs === NEVER) return;
   dueBy(state, leadership, ownLateAtMs(state, leadership));
   for (const peer of leadership.peers) {
@@ -76,13 +76,13 @@ export function watchFronts(state: State, leadership: LeaderState): void {
 }
 
 /** What is late already was taken into account. */
-function dueBy({ nowMs }: State, leadership: LeaderState, lateMs: number): void {
+function dueBy({ nowMs }: State, leadership: Leadership, lateMs: number): void {
   if (lateMs <= nowMs) return;
   leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, lateMs);
 }
 
 /** Entries that were not handed to the disk yet will be in this turn. */
-function ownLateAtMs({ durability, log, nowMs }: State, { ownDisk }: LeaderState): number {
+function ownLateAtMs({ durability, log, nowMs }: State, { ownDisk }: Leadership): number {
   if (durability.durableIndex >= log.lastIndex) return NEVER;
   return Math.min(durability.oldestPendingMs, nowMs) + ownDisk.patienceMs;
 }
@@ -90,7 +90,7 @@ function ownLateAtMs({ durability, log, nowMs }: State, { ownDisk }: LeaderState
 /** The number of other voters in a majority; 0 if every peer gets everything. */
 function wantedFronts(
   { config, configuration }: State,
-  leadership: LeaderState,
+  leadership: Leadership,
   isOwnLate: boolean,
 ): number {
   const isChanging = leadership.isChangeOpen || leadership.transfer !== undefined;
@@ -99,7 +99,7 @@ function wantedFronts(
 }
 
 /** The quickest spare voter that can be relied on. */
-function nextFront(state: State, { peers }: LeaderState): Progress | undefined {
+function nextFront(state: State, { peers }: Leadership): Progress | undefined {
   let best: Progress | undefined;
   for (const peer of peers) {
     if (!peer.isSpare || !isPrompt(state, peer)) continue;

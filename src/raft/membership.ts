@@ -25,7 +25,7 @@ import { quorumSize } from "./configuration/quorum.js";
 import { appendOwn } from "./leader.js";
 import type { Progress } from "./progress/progress.js";
 import { tellCommit } from "./replication.js";
-import { becomeFollower, type LeaderState, type State } from "./state.js";
+import { becomeFollower, type Leadership, type State } from "./state.js";
 import { bestSuccessor, tellToStand } from "./transfer.js";
 import type { Configuration, MembershipTarget, NodeId, RefusalReason } from "./types.js";
 
@@ -50,7 +50,7 @@ export function changeMembership(state: State, id: number, target: MembershipTar
 }
 
 /** Ends a joint configuration that is committed, even if another leader began it. */
-export function completeMembership(state: State, leadership: LeaderState): void {
+export function completeMembership(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex } = state;
   if (!isJoint(configuration) || leadership.transfer !== undefined) return;
   if (commitIndex < Math.max(configurationHistory.effectiveIndex, leadership.firstIndex)) return;
@@ -59,7 +59,7 @@ export function completeMembership(state: State, leadership: LeaderState): void 
 
 function appendConfiguration(
   state: State,
-  leadership: LeaderState,
+  leadership: Leadership,
   configuration: Configuration,
 ): number {
   const data = encodeConfiguration(configuration);
@@ -69,7 +69,7 @@ function appendConfiguration(
 }
 
 /** Forgets the removed peers that know of their removal or cannot be reached. */
-export function releaseLeaving(state: State, leadership: LeaderState): void {
+export function releaseLeaving(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (peer.isLeaving && isReleased(state, peer)) leadership.release(peer);
   }
@@ -82,7 +82,7 @@ function isReleased(state: State, peer: Progress): boolean {
 }
 
 /** A leader that is no longer a voter leads until its removal is committed, and then steps down. */
-export function stepDownIfRemoved(state: State, leadership: LeaderState): void {
+export function stepDownIfRemoved(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex, log } = state;
   if (isVoter(configuration, state.id) || isJoint(configuration)) return;
   if (commitIndex < configurationHistory.effectiveIndex || leadership.transfer !== undefined)
@@ -97,7 +97,7 @@ export function stepDownIfRemoved(state: State, leadership: LeaderState): void {
 /** Why the change to `wanted` cannot begin; `undefined` if it can. */
 function obstacle(
   state: State,
-  leadership: LeaderState,
+  leadership: Leadership,
   wanted: Configuration,
   target: MembershipTarget,
 ): RefusalReason | undefined {
@@ -125,7 +125,7 @@ function isPossibleTarget(wanted: Configuration, target: MembershipTarget): bool
 }
 
 /** Whether it is a member, reachable, and close to the commit index. */
-function isCaughtUp(state: State, leadership: LeaderState, id: NodeId): boolean {
+function isCaughtUp(state: State, leadership: Leadership, id: NodeId): boolean {
   const peer = leadership.progressOf(id);
   if (peer === undefined || peer.isLeaving) return false;
   if (!peer.isReachable(state.nowMs, state.config.electionTimeoutMs)) return false;
@@ -134,7 +134,7 @@ function isCaughtUp(state: State, leadership: LeaderState, id: NodeId): boolean 
 
 function isMajorityReachable(
   state: State,
-  leadership: LeaderState,
+  leadership: Leadership,
   voters: readonly NodeId[],
 ): boolean {
   const { nowMs, config } = state;

@@ -40,7 +40,7 @@ import {
   hasLiveLeader,
   hastenElection,
   isAwaited,
-  type LeaderState,
+  type Leadership,
   noteLife,
   State,
 } from "./state.js";
@@ -162,16 +162,16 @@ export class Raft {
       return this.takeIdle(deadlineMs);
     }
     return {
-      sendNow: outbox.takeSendNow(),
+      sendNow: outbox.now.take(),
       write,
       sendAfter,
       applyTo: state.commitIndex,
-      accepted: outbox.takeAccepted(),
-      refused: outbox.takeRefused(),
+      accepted: outbox.accepted.take(),
+      refused: outbox.refused.take(),
       roleChange,
-      reads: outbox.takeReads(),
-      readsRefused: outbox.takeReadsRefused(),
-      snapshotsWanted: outbox.takeSnapshotsWanted(),
+      reads: outbox.reads.take(),
+      readsRefused: outbox.readsRefused.take(),
+      snapshotsWanted: outbox.snapshotsWanted.take(),
       restore: outbox.takeRestore(),
       configuration,
       transferEnded: outbox.takeTransferEnded(),
@@ -424,7 +424,7 @@ export class Raft {
  * What a leader does at the end of every turn, in this order. Nothing here waits: what cannot be
  * done yet is looked at again in the next turn.
  */
-function leadTurn(state: State, leadership: LeaderState): void {
+function leadTurn(state: State, leadership: Leadership): void {
   if (leadership.isChangeOpen) completeMembership(state, leadership);
   replicate(state, leadership);
   if (leadership.transfer !== undefined) advanceTransfer(state, leadership);

@@ -8,14 +8,14 @@
 import { commitByCounting, confirmReads } from "./leader.js";
 import { chooseFronts, keepsBack, watchFronts } from "./majority-first.js";
 import type { Progress } from "./progress/progress.js";
-import { type LeaderState, raiseTerm, type State } from "./state.js";
+import { type Leadership, raiseTerm, type State } from "./state.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
 /**
  * Sends each connected peer the entries it lacks and should have, and the commit index if no append
  * carries it.
  */
-export function replicate(state: State, leadership: LeaderState): void {
+export function replicate(state: State, leadership: Leadership): void {
   chooseFronts(state, leadership);
   for (const peer of leadership.peers) {
     if (!peer.isConnected) continue;
@@ -32,7 +32,7 @@ export function tellCommit(state: State, peer: Progress): void {
 }
 
 /** The beginning of the log was removed. */
-export function onLogCut(state: State, leadership: LeaderState): void {
+export function onLogCut(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (peer.isConnected) settleNext(state, peer);
     else peer.probe(state.log.baseIndex);
@@ -46,7 +46,7 @@ export function onSnapshotFailed(state: State, id: NodeId, epoch: number): void 
 }
 
 /** A sign of life to every peer, and a new round for check-quorum. */
-export function broadcastHeartbeat(state: State, leadership: LeaderState): void {
+export function broadcastHeartbeat(state: State, leadership: Leadership): void {
   leadership.round += 1;
   leadership.heartbeatDeadlineMs = state.nowMs + state.config.heartbeatIntervalMs;
   for (const peer of leadership.peers) {

@@ -55,7 +55,7 @@ export class State {
   /** The leader of `term` if known; 0 if unknown, and always for (pre-)candidates. */
   leader: NodeId = 0;
   /** Defined if and only if `role` is `leader`. */
-  leadership: LeaderState | undefined = undefined;
+  leadership: Leadership | undefined = undefined;
   /** Answers of the (pre-)election under way. */
   readonly ballots = new Map<NodeId, boolean>();
   /** The candidate stands because the last leader asked it to. */
@@ -138,7 +138,7 @@ export interface Transfer {
 }
 
 /** What exists only while a node leads, for the length of its term. */
-export class LeaderState {
+export class Leadership {
   readonly term: number;
   /** When this term began, which counts as a sign of life of every peer. */
   readonly startedMs: number;
@@ -228,7 +228,7 @@ export class LeaderState {
   end(state: State): void {
     const { outbox } = state;
     this.reads.refuseAll(outbox);
-    outbox.forgetSnapshotsWanted();
+    outbox.snapshotsWanted.clear();
     if (this.transfer !== undefined) outbox.endTransfer(this.transfer.id, state.term > this.term);
   }
 
@@ -301,7 +301,7 @@ export function becomeCandidate(state: State, isTransfer: boolean): void {
 }
 
 /** A candidate has won. */
-export function enterLeadership(state: State, leadership: LeaderState): void {
+export function enterLeadership(state: State, leadership: Leadership): void {
   assert(state.role === "candidate", () => `a ${state.role} became leader of ${state.term}`);
   assert(state.vote === state.id, () => `leader of ${state.term} voted for ${state.vote}`);
   state.ballots.clear();

@@ -12,7 +12,7 @@ import { checkLeadership, confirmReads, isReadRoundDue } from "./leader.js";
 import { broadcastHeartbeat } from "./replication.js";
 import {
   endElectionTimer,
-  type LeaderState,
+  type Leadership,
   restartElectionTimer,
   type State,
   settleLateness,
@@ -47,7 +47,7 @@ export function runTimers(state: State): void {
 }
 
 /** The reads of this turn need a round that begins now; the periodic one serves if it is due. */
-function runLeaderTimers(state: State, leadership: LeaderState): void {
+function runLeaderTimers(state: State, leadership: Leadership): void {
   const { nowMs } = state;
   const { transfer, reads } = leadership;
   if (transfer !== undefined && nowMs >= transfer.deadlineMs) abandonTransfer(state, leadership);

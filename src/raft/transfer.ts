@@ -4,7 +4,7 @@
  * target's connection ends, and continues to lead (consensus rule 17).
  */
 import type { Progress } from "./progress/progress.js";
-import type { LeaderState, State } from "./state.js";
+import type { Leadership, State } from "./state.js";
 import type { NodeId } from "./types.js";
 
 /** `target` 0 is the connected voter with the most complete log. */
@@ -26,7 +26,7 @@ export function transferLeadership(state: State, id: number, target: NodeId): vo
 }
 
 /** Tells the target to stand as soon as it has every entry. */
-export function advanceTransfer(state: State, leadership: LeaderState): void {
+export function advanceTransfer(state: State, leadership: Leadership): void {
   const { transfer } = leadership;
   if (transfer === undefined || transfer.isTold) return;
   const peer = leadership.progressOf(transfer.target);
@@ -36,7 +36,7 @@ export function advanceTransfer(state: State, leadership: LeaderState): void {
 }
 
 /** Gives up: this node continues to lead. */
-export function abandonTransfer(state: State, leadership: LeaderState): void {
+export function abandonTransfer(state: State, leadership: Leadership): void {
   const { transfer } = leadership;
   if (transfer === undefined) return;
   leadership.transfer = undefined;
@@ -44,7 +44,7 @@ export function abandonTransfer(state: State, leadership: LeaderState): void {
 }
 
 /** The connected voter with the most complete log; among equals, the one heard last. */
-export function bestSuccessor(state: State, leadership: LeaderState): Progress | undefined {
+export function bestSuccessor(state: State, leadership: Leadership): Progress | undefined {
   let best: Progress | undefined;
   for (const peer of leadership.peers) {
     if (!canSucceed(state, peer)) continue;

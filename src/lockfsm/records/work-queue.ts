@@ -43,14 +43,14 @@ export class WorkQueue {
   #last: Work | undefined = undefined;
 
   get size(): number {
-    return this.#items.size;
+    return this.#items.length;
   }
 
   /** Adds a key, which is in the queue at most once. */
   addKey(key: Key): void {
     if (key.isQueuedForWork) return;
     key.isQueuedForWork = true;
-    this.#items.add(key);
+    this.#items.push(key);
     this.#last = key;
   }
 
@@ -58,18 +58,18 @@ export class WorkQueue {
    * Adds an ended session, which is in the queue at most once: only its own step or turn adds it.
    */
   addSession(session: Session): void {
-    assert(this.#items.size === 0 || this.#last !== session, () => `session ${session.id} twice`);
-    this.#items.add(session);
+    assert(this.#items.length === 0 || this.#last !== session, () => `session ${session.id} twice`);
+    this.#items.push(session);
     this.#last = session;
   }
 
   addIdentity(removed: RemovedIdentity): void {
-    this.#items.add(removed);
+    this.#items.push(removed);
     this.#last = removed;
   }
 
   take(): Work | undefined {
-    const item = this.#items.take();
+    const item = this.#items.shift();
     if (item instanceof Key) item.isQueuedForWork = false;
     return item;
   }
@@ -100,18 +100,18 @@ export class SearchQueue {
   add(request: Request): boolean {
     if (request.isQueuedForSearch) return false;
     request.isQueuedForSearch = true;
-    this.#requests.add(request);
+    this.#requests.push(request);
     return true;
   }
 
   get first(): Request | undefined {
     const requests = this.#requests;
-    while (requests.first?.hasEnded === true) this.take();
-    return requests.first;
+    while (requests.at(0)?.hasEnded === true) this.take();
+    return requests.at(0);
   }
 
   take(): void {
-    const request = this.#requests.take();
+    const request = this.#requests.shift();
     if (request !== undefined) request.isQueuedForSearch = false;
   }
 

@@ -1,33 +1,39 @@
 /**
- * A queue, first in, first out, with constant time per operation. Taken items are removed in bulk.
+ * A queue in one array. Pushing and shifting move no elements, and the space of shifted items is
+ * given back in large steps. Every command passes through one in its node, so it has no linked nodes.
  */
-
-/** Taken items are removed when there are this many. */
-const TAKEN_MAX = 1_024;
+const COMPACT_AT = 1_024;
 
 export class Fifo<Item> {
-  #items: Item[] = [];
-  /** Index of the first item that has not been taken. */
+  #items: (Item | undefined)[] = [];
   #head = 0;
 
-  get size(): number {
+  get length(): number {
     return this.#items.length - this.#head;
   }
 
-  get first(): Item | undefined {
-    return this.#items[this.#head];
-  }
-
-  add(item: Item): void {
+  push(item: Item): void {
     this.#items.push(item);
   }
 
-  take(): Item | undefined {
+  /** The item `offset` places after the first one. */
+  at(offset: number): Item | undefined {
+    return this.#items[this.#head + offset];
+  }
+
+  shift(): Item | undefined {
+    if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];
-    if (item === undefined) return undefined;
+    this.#items[this.#head] = undefined;
     this.#head += 1;
-    if (this.#head === this.#items.length) this.#cut();
-    else if (this.#head >= TAKEN_MAX && this.#head * 2 > this.#items.length) this.#cut();
+    if (this.#head === this.#items.length) {
+      this.#items.length = 0;
+      this.#head = 0;
+    } else if (this.#head >= COMPACT_AT && this.#head * 2 >= this.#items.length) {
+      this.#items.copyWithin(0, this.#head);
+      this.#items.length -= this.#head;
+      this.#head = 0;
+    }
     return item;
   }
 
@@ -38,11 +44,11 @@ export class Fifo<Item> {
 
   /** A copy of the items, in order. */
   list(): Item[] {
-    return this.#items.slice(this.#head);
+    return this.#items.slice(this.#head) as Item[];
   }
 
-  #cut(): void {
-    this.#items.splice(0, this.#head);
+  clear(): void {
+    this.#items = [];
     this.#head = 0;
   }
 }

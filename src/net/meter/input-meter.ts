@@ -75,7 +75,6 @@ export interface Metered {
 export class Account extends Party {
   readonly line = new InputLine<Metered>();
   inputs = 0;
-  bytes = 0;
   requests = 0;
   loopMs = 0;
   /** Requests of this round that nobody has charged for yet. */
@@ -211,7 +210,6 @@ export class InputMeter {
 
   /** `bytes` have come. */
   received(account: Account, bytes: number): void {
-    account.bytes += bytes;
     this.#totals[account.kind].bytes += bytes;
   }
 

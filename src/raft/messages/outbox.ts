@@ -15,27 +15,52 @@ import type {
 
 const EMPTY: readonly never[] = Object.freeze([]);
 
+/** Things of one kind, in order. */
+class Gathered<Item> {
+  private items: Item[] = [];
+
+  get isEmpty(): boolean {
+    return this.items.length === 0;
+  }
+
+  add(item: Item): void {
+    this.items.push(item);
+  }
+
+  clear(): void {
+    this.items.length = 0;
+  }
+
+  take(): readonly Item[] {
+    const { items } = this;
+    if (items.length === 0) return EMPTY;
+    this.items = [];
+    return items;
+  }
+}
+
 export class Outbox {
-  private now: Message[] = [];
-  private durable: Message[] = [];
-  private accepted: Effects["accepted"][number][] = [];
-  private refused: Refusal[] = [];
-  private reads: Effects["reads"][number][] = [];
-  private readsRefused: number[] = [];
-  private snapshotsWanted: Effects["snapshotsWanted"][number][] = [];
+  readonly now = new Gathered<Message>();
+  readonly accepted = new Gathered<Effects["accepted"][number]>();
+  readonly refused = new Gathered<Refusal>();
+  readonly reads = new Gathered<Effects["reads"][number]>();
+  readonly readsRefused = new Gathered<number>();
+  /** A leader's wish for a snapshot must not be sent under another leader's term. */
+  readonly snapshotsWanted = new Gathered<Effects["snapshotsWanted"][number]>();
+  private readonly durable = new Gathered<Message>();
   private restored: InstalledSnapshot | undefined = undefined;
   private transferEnded: Effects["transferEnded"] = undefined;
 
   /** Whether nothing waits to be drained. */
   get isEmpty(): boolean {
     return (
-      this.now.length === 0 &&
-      this.accepted.length === 0 &&
-      this.durable.length === 0 &&
-      this.refused.length === 0 &&
-      this.reads.length === 0 &&
-      this.readsRefused.length === 0 &&
-      this.snapshotsWanted.length === 0 &&
+      this.now.isEmpty &&
+      this.accepted.isEmpty &&
+      this.durable.isEmpty &&
+      this.refused.isEmpty &&
+      this.reads.isEmpty &&
+      this.readsRefused.isEmpty &&
+      this.snapshotsWanted.isEmpty &&
       this.restored === undefined &&
       this.transferEnded === undefined
     );
@@ -46,36 +71,31 @@ export class Outbox {
   }
 
   sendNow(message: Message): void {
-    this.now.push(message);
+    this.now.add(message);
   }
 
   sendDurable(message: Message): void {
-    this.durable.push(message);
+    this.durable.add(message);
   }
 
   accept(id: number, index: number, term: number): void {
-    this.accepted.push({ id, index, term });
+    this.accepted.add({ id, index, term });
   }
 
   refuse(id: number, reason: Refusal["reason"]): void {
-    this.refused.push({ id, reason });
+    this.refused.add({ id, reason });
   }
 
   answerRead(id: number, index: number): void {
-    this.reads.push({ id, index });
+    this.reads.add({ id, index });
   }
 
   refuseRead(id: number): void {
-    this.readsRefused.push(id);
+    this.readsRefused.add(id);
   }
 
   wantSnapshot(peer: NodeId, epoch: number, afterIndex: number): void {
-    this.snapshotsWanted.push({ peer, epoch, afterIndex });
-  }
-
-  /** A leader's wish for a snapshot must not be sent under another leader's term. */
-  forgetSnapshotsWanted(): void {
-    this.snapshotsWanted.length = 0;
+    this.snapshotsWanted.add({ peer, epoch, afterIndex });
   }
 
   restore(snapshot: InstalledSnapshot): void {
@@ -91,52 +111,8 @@ export class Outbox {
 
   /** Each waits for `seq`, the latest record handed over, whether that is durable yet or not. */
   takeSendAfter(seq: number): readonly DeferredMessage[] {
-    if (this.durable.length === 0) return EMPTY;
-    const messages = this.durable;
-    this.durable = [];
-    return messages.map((message) => ({ seq, message }));
-  }
-
-  takeSendNow(): readonly Message[] {
-    if (this.now.length === 0) return EMPTY;
-    const messages = this.now;
-    this.now = [];
-    return messages;
-  }
-
-  takeAccepted(): Effects["accepted"] {
-    if (this.accepted.length === 0) return EMPTY;
-    const accepted = this.accepted;
-    this.accepted = [];
-    return accepted;
-  }
-
-  takeRefused(): readonly Refusal[] {
-    if (this.refused.length === 0) return EMPTY;
-    const refused = this.refused;
-    this.refused = [];
-    return refused;
-  }
-
-  takeReads(): Effects["reads"] {
-    if (this.reads.length === 0) return EMPTY;
-    const { reads } = this;
-    this.reads = [];
-    return reads;
-  }
-
-  takeReadsRefused(): readonly number[] {
-    if (this.readsRefused.length === 0) return EMPTY;
-    const { readsRefused } = this;
-    this.readsRefused = [];
-    return readsRefused;
-  }
-
-  takeSnapshotsWanted(): Effects["snapshotsWanted"] {
-    if (this.snapshotsWanted.length === 0) return EMPTY;
-    const { snapshotsWanted } = this;
-    this.snapshotsWanted = [];
-    return snapshotsWanted;
+    if (this.durable.isEmpty) return EMPTY;
+    return this.durable.take().map((message) => ({ seq, message }));
   }
 
   takeRestore(): InstalledSnapshot | undefined {

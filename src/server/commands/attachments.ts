@@ -6,7 +6,7 @@
  */
 
 import type { ErrorNumber } from "../../errors/index.js";
-import type { TableOutbox } from "../../lockfsm/index.js";
+import { Fifo, type TableOutbox } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
   type AttachCommand,
@@ -19,7 +19,6 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../protocol/index.js";
-import { Fifo } from "../fifo.js";
 import { type LimitedClient, Share } from "../limits/usage.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";

@@ -3,8 +3,7 @@
  * applied, so that the leader decodes nothing twice. An entry is recognised by the identity of its
  * bytes: an entry of another leader at the same index has another array.
  */
-import type { TableCommand } from "../../lockfsm/index.js";
-import { Fifo } from "../fifo.js";
+import { Fifo, type TableCommand } from "../../lockfsm/index.js";
 
 interface CachedEntry {
   readonly index: number;

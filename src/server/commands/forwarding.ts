@@ -9,8 +9,9 @@
  * does not lead the term, a change of leader, term or link must follow and is waited for. A refusal
  * can itself be lost, so everything is also sent again if an answer does not come for long.
  */
+
+import { Fifo } from "../../lockfsm/index.js";
 import type { PeerMessage } from "../../net/index.js";
-import { Fifo } from "../fifo.js";
 import { RequestIds } from "../request-ids.js";
 import { KeptCommand, type KeptCommands } from "./kept-commands.js";
 import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";

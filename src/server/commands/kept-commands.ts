@@ -3,7 +3,7 @@
  * refused and never will be: it stays until the table answers it, or until its connection ends.
  * Reading a copy of it back from the log proves nothing, because the table may have ignored it.
  */
-import type { TableCommand } from "../../lockfsm/index.js";
+import type { Fifo, TableCommand } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
   type Attached,
@@ -14,7 +14,6 @@ import {
   RECORD_HEADER_BYTES,
   type SessionMessage,
 } from "../../protocol/index.js";
-import type { Fifo } from "../fifo.js";
 import type { Share, Usage } from "../limits/usage.js";
 import type { CommandTimes } from "../vitals/command-times.js";
 import type { Lane, LaneItem } from "./lane.js";

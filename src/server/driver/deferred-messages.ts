@@ -4,8 +4,9 @@
  * the log, it must be able to show that it reached the point with which it voted. No message may
  * leave early.
  */
+
+import { Fifo } from "../../lockfsm/index.js";
 import type { DeferredMessage, Message } from "../../raft/index.js";
-import { Fifo } from "../fifo.js";
 
 export class DeferredMessages {
   readonly #waiting = new Fifo<DeferredMessage>();

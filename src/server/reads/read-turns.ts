@@ -3,7 +3,7 @@
  * makes its own reads wait, and reads of others no longer than one of its turns takes. Reads of one
  * asker keep their order.
  */
-import { Fifo } from "../fifo.js";
+import { Fifo } from "../../lockfsm/index.js";
 
 interface Line<Read> {
   readonly reads: Fifo<Read>;

@@ -5,10 +5,10 @@
  * arrive while a question is under way share the next one.
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
+import { Fifo } from "../../lockfsm/index.js";
 import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import { Fifo } from "../fifo.js";
 import type { Usage } from "../limits/usage.js";
 import { RequestIds } from "../request-ids.js";
 import {

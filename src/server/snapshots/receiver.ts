@@ -7,10 +7,9 @@
  * whether it is installed. A snapshot that cannot be used is refused and removed.
  */
 import { assert } from "../../errors/index.js";
-import type { LockTable } from "../../lockfsm/index.js";
+import { Fifo, type LockTable } from "../../lockfsm/index.js";
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
 import { damageOf, isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
-import { Fifo } from "../fifo.js";
 import { isMismatch, SnapshotDraft } from "./draft.js";
 import type { SnapshotChunk, SnapshotOffer, SnapshotPorts, TransferStatus } from "./ports.js";
 import { ReceivedTable, SnapshotRefusal } from "./received-table.js";

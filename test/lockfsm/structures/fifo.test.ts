@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Fifo } from "../../src/server/fifo.js";
+import { Fifo } from "../../../src/lockfsm/structures/fifo.js";
 
 test("a queue behaves like an array, however it is filled and emptied", () => {
   const steps = fc.array(
@@ -35,6 +35,10 @@ test("a queue behaves like an array, however it is filled and emptied", () => {
           undefined,
         ]);
       }
+      const visited: number[] = [];
+      fifo.forEach((item) => visited.push(item));
+      expect(visited).toEqual(model);
+      expect(fifo.list()).toEqual(model);
     }),
     { numRuns: 50 },
   );
