@@ -122,8 +122,8 @@ export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
 export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   assert(bytes.length >= BATCH_HEADER_BYTES, () => `batch of ${bytes.length} bytes`);
   assert(bytes[0] === MODEL_VERSION, () => `an entry of model ${bytes[0]}, not ${MODEL_VERSION}`);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
+  // Without a view, which costs more than reading the few numbers.
+  return { stamp: uint64At(bytes, 1), wallMs: uint64At(bytes, 9), count: uint32At(bytes, 17) };
 }
 
 /** A copy of the records of `bytes` for whose number, counted from 0, `keeps` returns true. */
@@ -167,6 +167,16 @@ export function forEachRecord(
 function writeUint64(view: DataView, offset: number, value: number): void {
   view.setUint32(offset, Math.floor(value / TWO_32));
   view.setUint32(offset + 4, value >>> 0);
+}
+
+function uint64At(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset) * TWO_32 + uint32At(bytes, offset + 4);
+}
+
+function uint32At(bytes: Uint8Array, offset: number): number {
+  const high = ((bytes[offset] as number) << 8) | (bytes[offset + 1] as number);
+  const low = ((bytes[offset + 2] as number) << 8) | (bytes[offset + 3] as number);
+  return ((high << 16) | low) >>> 0;
 }
 
 function readUint64(view: DataView, offset: number): number {

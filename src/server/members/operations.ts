@@ -183,7 +183,10 @@ export class Operations {
   }
 
   /** On a leader: whether `begin` has something to do. */
-  canBegin({ sureCommitIndex, appliedIndex }: OperationsHost): boolean {
+  canBegin(host: OperationsHost): boolean {
+    // First, since nearly every turn has none, and the host has to ask what is committed.
+    if (!this.hasWaiting) return false;
+    const { sureCommitIndex, appliedIndex } = host;
     if (sureCommitIndex === undefined) return false;
     return this.#waiting.some(({ judgedAtIndex }) => judgedAtIndex <= appliedIndex);
   }
@@ -193,9 +196,10 @@ export class Operations {
    * committed when they came. The core refuses a second change of members.
    */
   begin(host: OperationsHost): void {
+    if (!this.hasWaiting) return;
     const { sureCommitIndex, appliedIndex } = host;
     const requests = this.#waiting;
-    if (requests.length === 0 || sureCommitIndex === undefined) return;
+    if (sureCommitIndex === undefined) return;
     this.#waiting = [];
     for (const request of requests) {
       if (request.judgedAtIndex === 0) request.judgedAtIndex = sureCommitIndex;

@@ -171,7 +171,8 @@ export class ServedWatches {
     this.#serveLive(nowMs);
     this.#serveBehind(nowMs);
     if (this.#live.size > 0) this.#tellProgress();
-    this.#views.clear();
+    // Clearing an empty map makes it a new table.
+    if (this.#views.size > 0) this.#views.clear();
   }
 
   /** Why the connection cannot have another watch. */

@@ -40,7 +40,7 @@ class Pair {
 }
 
 const FIBONACCI = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89];
-/** Few of them, so that most are set and removed again and again; those of one row collide. */
+/** Few of them, so that most are set and removed again and again; multiples of 10,946 collide. */
 const sequence = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
   fc.integer({ min: 0, max: 60 }).map((n) => 1 + n * 10_946),
