@@ -4,12 +4,14 @@
  */
 
 import { peerHello } from "../src/net/peers/hello.js";
+import { BEFORE_HELLO, FRAME, FROM_DIALED, FROM_DIALER } from "../src/net/peers/link-frame.js";
 import { PEER_MESSAGES } from "../src/net/peers/message-layout.js";
 import type { PeerFields, PeerLayout, PeerListLayout } from "../src/net/peers/peer-fields.js";
 import { grouped, tableOf } from "./page-tables.js";
 
 /** By the names in their comments. */
 export const PEER_TABLES = {
+  frames: frameTable,
   hello: helloTable,
   messages: messageTable,
 };
@@ -78,6 +80,19 @@ function described<T>(layout: PeerLayout<T>): Description {
   const description = new Description();
   layout(description, NAMES);
   return description;
+}
+
+/** The most bytes of each body, by who may send it when. */
+function frameTable(): string {
+  const rows = Object.entries(FRAME).map(([name, kind]) => {
+    const most = [BEFORE_HELLO, FROM_DIALER, FROM_DIALED].map((limits) => {
+      const bytes = limits[kind];
+      return bytes === undefined ? "–" : grouped(bytes);
+    });
+    return [String(kind), `\`${name}\``, ...most];
+  });
+  const who = ["before its hello", "then, if it dialed", "then, if it was dialed"];
+  return tableOf(["kind", "frame", ...who], rows);
 }
 
 function helloTable(): string {

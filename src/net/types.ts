@@ -302,7 +302,7 @@ export interface GatewayEvents {
 }
 
 /**
- * WebSocket messages and their bytes, without WebSocket's own headers, since the node was started.
+ * Frames and their bytes, without what is before the payload, since the node was started.
  */
 export interface Traffic {
   readonly framesSent: number;

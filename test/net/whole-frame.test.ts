@@ -5,15 +5,9 @@ import type { AddressInfo } from "node:net";
 import { PassThrough, type Writable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import {
-  FRAME_HEADROOM_BYTES,
-  type FrameSender,
-  sendWhole,
-  wholeFrame,
-} from "../../src/net/whole-frame.js";
+import { FRAME_HEADROOM_BYTES, sendWhole, wholeFrame } from "../../src/net/whole-frame.js";
 
 const LENGTHS = [0, 1, 125, 126, 127, 65_535, 65_536, 1 << 20];
-const SENDERS: readonly FrameSender[] = ["server", "client"];
 
 interface End {
   readonly socket: WebSocket;
@@ -21,7 +15,7 @@ interface End {
 }
 
 /** A connection by `ws`, with the streams beneath it. */
-async function connection(): Promise<Record<FrameSender, End>> {
+async function connection(): Promise<{ server: End; client: WebSocket }> {
   const http = createServer();
   onTestFinished(() => {
     http.close();
@@ -35,10 +29,8 @@ async function connection(): Promise<Record<FrameSender, End>> {
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
-  const opened = new Promise<End>((resolve) => {
-    socket.on("upgrade", ({ socket: stream }) => {
-      socket.on("open", () => resolve({ socket, stream }));
-    });
+  const opened = new Promise<WebSocket>((resolve) => {
+    socket.on("open", () => resolve(socket));
   });
   const [server, client] = await Promise.all([served, opened]);
   return { server, client };
@@ -54,11 +46,10 @@ function printOf(bytes: Uint8Array): string {
   return `${bytes.length} bytes, ${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
-describe.each(SENDERS)("what a %s sends whole", (sender) => {
+describe("what a server sends whole", () => {
   test("arrives as it was, between what ws itself says, and nothing behind the close", async () => {
-    const ends = await connection();
-    const { socket, stream } = ends[sender];
-    const other = ends[sender === "server" ? "client" : "server"].socket;
+    const { server, client: other } = await connection();
+    const { socket, stream } = server;
     const heard: string[] = [];
     other.on("message", (data, isBinary) => {
       heard.push(isBinary ? printOf(data as Buffer) : "text");
@@ -77,11 +68,11 @@ describe.each(SENDERS)("what a %s sends whole", (sender) => {
       taken += 1;
     };
     for (const payload of payloads) {
-      sendWhole(socket, stream, sender, payload, done);
+      sendWhole(socket, stream, payload, done);
       socket.ping();
     }
     socket.close(1000, "enough");
-    sendWhole(socket, stream, sender, payloadOf(5), done);
+    sendWhole(socket, stream, payloadOf(5), done);
     await closed;
     expect(heard).toEqual([...before.flatMap((print) => [print, "ping"]), "1000 enough"]);
     expect(taken).toBe(payloads.length + 1);
@@ -89,15 +80,15 @@ describe.each(SENDERS)("what a %s sends whole", (sender) => {
   });
 
   test("needs room in front of it", () => {
-    expect(() => wholeFrame(sender, new Uint8Array(10))).toThrow(/no room/);
+    expect(() => wholeFrame(new Uint8Array(10))).toThrow(/no room/);
   });
 
   test("comes back when its stream is destroyed", async () => {
     const stream = new PassThrough();
     stream.destroy();
-    const { socket } = (await connection())[sender];
+    const { socket } = (await connection()).server;
     await new Promise<void>((resolve) => {
-      sendWhole(socket, stream, sender, payloadOf(5), resolve);
+      sendWhole(socket, stream, payloadOf(5), resolve);
     });
     socket.terminate();
   });

@@ -40,7 +40,7 @@ export class GatewaySocket extends WebSocket {
   /** Like `sendWhole` in `whole-frame.ts`. */
   sendWhole(payload: Uint8Array, done: () => void): void {
     assert(this.stream !== undefined, () => "a socket without a stream");
-    sendWhole(this, this.stream, "server", payload, done);
+    sendWhole(this, this.stream, payload, done);
   }
 
   /** Whether nothing is buffered of a message that has begun and not ended. */

@@ -1,7 +1,7 @@
 /**
  * Writes and reads `append` and `appendReply`, which every command needs, without their layouts: a
- * layout calls a function for each field, and this checks once for all fields of fixed length. The
- * bytes and the refusals are those of `message-layout.ts`; a test compares the two.
+ * layout calls a function for each field, and this checks once for all fields of fixed length. Bytes
+ * and refusals are the same as by `message-layout.ts`; a test compares the two.
  */
 import { assert } from "../../errors/index.js";
 import {

@@ -8,7 +8,7 @@
 import { crc32 } from "node:zlib";
 import { assert } from "../../errors/index.js";
 import { cutText } from "../cut-text.js";
-import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
+import { FRAME, FRAME_HEAD_BYTES, writeHead } from "./link-frame.js";
 import { type PeerFields, type PeerLayout, type PeerListLayout, PRINTABLE } from "./peer-fields.js";
 
 /** Before the messages. */
@@ -34,8 +34,8 @@ export class PeerFrame implements PeerFields {
   /** One function per frame instead of one per message. */
   readonly sent = (): void => this.onTaken?.(this);
   /**
-   * Preceded in memory by space for the WebSocket header that the frame is sent with. Another array,
-   * and another view, after each `advance` that needs more room.
+   * Preceded in memory by space for the head that the frame is sent with. Another array, and another
+   * view, after each `advance` that needs more room.
    */
   bytes: Uint8Array<ArrayBuffer>;
   view: DataView;
@@ -148,11 +148,20 @@ export class PeerFrame implements PeerFields {
   }
 
   /**
-   * The whole frame with its checksum, not copied: valid until the frame is returned to the pool.
+   * The messages with their checksum, not copied: valid until the frame is returned to the pool.
    */
   finish(): Uint8Array {
-    this.view.setUint32(0, crc32(this.bytes.subarray(FRAME_CHECKSUM_BYTES, this.length)));
-    return this.bytes.subarray(0, this.length);
+    const { bytes, length } = this;
+    this.view.setUint32(0, crc32(bytes.subarray(FRAME_CHECKSUM_BYTES, length)));
+    return bytes.subarray(0, length);
+  }
+
+  /** The same with the head before it: what is sent. */
+  finishWhole(): Buffer {
+    const { buffer, byteOffset, length } = this.finish();
+    const frame = Buffer.from(buffer, byteOffset - FRAME_HEAD_BYTES, FRAME_HEAD_BYTES + length);
+    writeHead(frame, FRAME.messages, length);
+    return frame;
   }
 
   /** Writes how many bytes follow the u32 at `at`, now that they are written. */
@@ -195,7 +204,7 @@ export class PeerFrame implements PeerFields {
 }
 
 function bytesOf(capacity: number): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(new ArrayBuffer(FRAME_HEADROOM_BYTES + capacity), FRAME_HEADROOM_BYTES);
+  return new Uint8Array(new ArrayBuffer(FRAME_HEAD_BYTES + capacity), FRAME_HEAD_BYTES);
 }
 
 function viewOf({ buffer, byteOffset }: Uint8Array<ArrayBuffer>): DataView {

@@ -1,10 +1,9 @@
 /**
- * The first message of a peer link in each direction: the sender, and the node it expects to reach.
+ * The first frame of a peer link in each direction: the sender, and the node it expects to reach.
  *
- * hello = magic "HFPL", version of the model u16, CRC-32 of the rest u32, `peerHello`
+ * hello = version of the model u16, CRC-32 of the rest u32, `peerHello`
  *
- * Magic and version come first and never move, so that any two releases can at least explain why
- * they do not talk. A hello is not a proof of identity: anyone who reads the traffic can send the
+ * A hello is not a proof of identity: anyone who reads the traffic can send the
  * same bytes. A refusal never reveals anything about the cluster to the other side.
  */
 import { MODEL_VERSION } from "../../protocol/index.js";
@@ -12,21 +11,15 @@ import { NODE_ORIGINS, type NodeId } from "../../raft/index.js";
 import type { PeerIdentity } from "../types.js";
 import { PeerFrame } from "./frame.js";
 import { openFrame, PeerFrameError } from "./frame-cursor.js";
+import { HELLO_BYTES_MAX } from "./link-frame.js";
 import { type PeerFields, type PeerLayout, UNREAD } from "./peer-fields.js";
 
-/**
- * The subprotocol that the dialing side offers and must get back. A web page that offers it is
- * refused by its origin.
- */
-export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
-const MAGIC = 0x4846504c;
-const PREFIX_BYTES = 6;
+/** The version of the model. */
+const PREFIX_BYTES = 2;
 /** The most bytes of each address. */
 const ADDRESS_BYTES_MAX = 1_024;
-/** More than the longest. */
-export const HELLO_BYTES_MAX = 2_304;
 
-/** Close codes of a refused or abandoned link; 1001 and 1002 keep their RFC 6455 meaning. */
+/** Close codes of a refused or abandoned link; 1001 and 1002 have their meaning in RFC 6455. */
 export const PEER_CLOSE = {
   goingAway: 1001,
   badFrame: 1002,
@@ -88,17 +81,17 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   const frame = new PeerFrame(HELLO_BYTES_MAX);
   peerHello(frame, { identity, expectedId });
   const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt16BE(MODEL_VERSION, prefix.writeUInt32BE(MAGIC, 0));
+  prefix.writeUInt16BE(MODEL_VERSION);
   return Buffer.concat([prefix, frame.finish()]);
 }
 
 /** Decodes a hello. Returns the hello or a refusal for any input. */
 export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (bytes.length < PREFIX_BYTES || bytes.readUInt32BE(0) !== MAGIC) {
-    return refusal(PEER_CLOSE.badFrame, "the first message is not a peer hello");
+  if (bytes.length < PREFIX_BYTES) {
+    return refusal(PEER_CLOSE.badFrame, "malformed peer hello: cut short");
   }
-  const version = bytes.readUInt16BE(4);
+  const version = bytes.readUInt16BE();
   if (version !== MODEL_VERSION) {
     const reason =
       `the hello has version ${version}, this node speaks ${MODEL_VERSION}: ` +

@@ -1,41 +1,31 @@
 /**
  * The links that peers dialed to this node. They are only read: nothing is ever sent on them after
- * the answer to the hello. There is at most one per peer. A newer link ends the older one, so that
- * messages from one peer never come from two connections at once.
+ * the answer to the hello but answers to pings. There is at most one per peer. A newer link ends the
+ * older one, so that messages from one peer never come from two connections at once.
  *
  * Anyone can connect here. A connection that has not sent a hello is a stranger: it has a few
  * seconds to send one, whatever else it sends, and learns nothing about the cluster. A web page
- * does not even get that far.
+ * does not even get that far: no request of HTTP begins like a link.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createSecureServer } from "node:https";
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import type { TLSSocket } from "node:tls";
-import { type WebSocket, WebSocketServer } from "ws";
-import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
-import type { NodeId } from "../../raft/index.js";
-import { answerBadInput } from "../bad-input.js";
-import { type BoundedLog, boundedLog } from "../bounded-log.js";
-import { closeSocket } from "../close-socket.js";
+import { createServer, type Server, type Socket } from "node:net";
 import {
-  closeServer,
-  type HttpServer,
-  type ListenAddress,
-  listenOn,
-  pathOf,
-  refuseUpgrade,
-} from "../listen.js";
-import { ownBytes } from "../own-bytes.js";
-import { PROBLEM_TYPE, problemText } from "../problem.js";
+  createServer as createSecureServer,
+  type Server as SecureServer,
+  type TLSSocket,
+} from "node:tls";
+import type { NodeId } from "../../raft/index.js";
+import { type BoundedLog, boundedLog } from "../bounded-log.js";
+import { type ListenAddress, listenOn } from "../listen.js";
+import { lastAnswer } from "../problem.js";
 import { networkOf, Strangers } from "../strangers.js";
 import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
-import { answerBadHandshakes, takeWebSockets } from "../upgrades.js";
 import { decodePeerFrame, type PeerDelivery } from "./decoder.js";
 import { PeerFrameError } from "./frame-cursor.js";
-import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
+import { encodeHello, PEER_CLOSE, type PeerCloseCode } from "./hello.js";
+import { FRAME, FROM_DIALER, foreignLanguage, LINK_PREFACE } from "./link-frame.js";
+import { LinkSocket } from "./link-socket.js";
 import { SILENT_TICKS_MAX } from "./options.js";
 import type { LinkContext } from "./outgoing.js";
 
@@ -44,22 +34,13 @@ import type { LinkContext } from "./outgoing.js";
  * evicted ones are closed. The system refuses any beyond it.
  */
 const SOCKETS_MAX = 256;
-const NOT_HERE = "this port is for the other nodes of the cluster";
-/**
- * A request and a hello are smaller; before its hello, no more than this is kept of a connection.
- */
-const STRANGER_BYTES_MAX = 16 << 10;
-const HTTP_LIMITS = {
-  maxHeaderSize: 8 << 10,
-  headersTimeout: 5_000,
-  requestTimeout: 5_000,
-  connectionsCheckingInterval: 5_000,
-} as const;
-/**
- * For a client that stops reading its answer; `ws` removes the timeout from the sockets it takes
- * over.
- */
-const HTTP_IDLE_MS = 5_000;
+const HANDSHAKE_TIMEOUT_MS = 5_000;
+const NOT_HERE = Buffer.from(
+  lastAnswer({
+    ...{ status: 400, code: "INVALID_ARGUMENT" },
+    detail: "this port is for the other nodes of the cluster, which do not speak HTTP",
+  }),
+);
 
 /** One connection, from the moment it is accepted. */
 interface Incoming {
@@ -71,8 +52,8 @@ interface Incoming {
   readonly ends: string;
   readonly remote: string;
   readonly network: string;
-  /** Set once it is a WebSocket. */
-  socket: WebSocket | undefined;
+  /** Set once it is read; with TLS, after its handshake. */
+  socket: LinkSocket | undefined;
   /** 0 until its hello has been accepted. */
   peer: NodeId;
   /** The birth of the directory that `peer` says it has. */
@@ -87,17 +68,12 @@ export class IncomingLinks {
   readonly #context: LinkContext;
   readonly #log: BoundedLog;
   readonly #onPeer: (peer: NodeId) => void;
-  readonly #http: HttpServer;
-  readonly #secure: SecurePort | undefined;
-  readonly #webSockets: WebSocketServer;
-  /** All connections, by their sockets. */
-  readonly #links = new Map<Duplex, Incoming>();
-  /** Those among them whose handshake has ended, by what was decrypted. */
-  readonly #secured = new WeakMap<Duplex, Incoming>();
+  readonly #server: Server;
+  readonly #secure: SecurePort<SecureServer> | undefined;
+  readonly #links = new Set<Incoming>();
   readonly #byPeer = new Map<NodeId, Incoming>();
   /** All connections that have not become links. */
   readonly #strangers: Strangers<Incoming>;
-  #isClosed = false;
 
   /**
    * Calls `onPeer` when an acceptable peer has connected, so it can be dialed too, or when someone
@@ -113,25 +89,16 @@ export class IncomingLinks {
     this.#log = boundedLog((reason) => context.events.onRefused(reason));
     this.#onPeer = onPeer;
     this.#strangers = new Strangers(context.tuning.strangersMax, isOfMember);
-    this.#webSockets = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: PEER_FRAME_BYTES_MAX,
-      handleProtocols: () => PEER_SUBPROTOCOL,
-    });
-    answerBadHandshakes(this.#webSockets);
     const { tls } = context;
     this.#secure = tls === undefined ? undefined : this.#createSecurePort(tls);
-    this.#http = this.#secure?.server ?? this.#createPlainServer();
-    this.#http.maxConnections = SOCKETS_MAX;
-    this.#http.setTimeout(HTTP_IDLE_MS);
-    this.#http.on("connection", (stream) => this.#meet(stream));
+    this.#server = this.#secure?.server ?? createServer();
+    this.#server.maxConnections = SOCKETS_MAX;
+    this.#server.on("connection", (stream) => this.#meet(stream));
   }
 
   async listen(address: ListenAddress): Promise<number> {
-    const port = await listenOn(this.#http, address);
-    this.#http.on("error", (error) => {
+    const port = await listenOn(this.#server, address);
+    this.#server.on("error", (error) => {
       this.#log(`cannot accept peer connections: ${error.message}`);
     });
     return port;
@@ -144,7 +111,7 @@ export class IncomingLinks {
   /** Ends connections that fell silent or never sent a hello. */
   tick(): void {
     this.#secure?.tick();
-    for (const link of this.#links.values()) {
+    for (const link of this.#links) {
       link.silentTicks += 1;
       if (link.silentTicks > SILENT_TICKS_MAX) this.#end(link, PEER_CLOSE.silent, "silent");
     }
@@ -166,27 +133,15 @@ export class IncomingLinks {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const link of this.#links.values()) this.#end(link, PEER_CLOSE.goingAway, "stopping");
+    for (const link of this.#links) this.#end(link, PEER_CLOSE.goingAway, "stopping");
     this.#secure?.close();
-    await closeServer(this.#http);
+    if (!this.#server.listening) return;
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #createPlainServer(): HttpServer {
-    const server = createServer(HTTP_LIMITS, answerRequest);
-    takeWebSockets(server, (request, stream, head) => this.#upgrade(request, stream, head));
-    answerBadInput(server, (address) => {
-      this.#log(`peer link from ${address} refused: it speaks TLS, this node plain text`);
-    });
-    return server;
-  }
-
-  #createSecurePort(tls: TransportTls): SecurePort {
-    const options = { ...HTTP_LIMITS, handshakeTimeout: HTTP_IDLE_MS };
-    const server = createSecureServer({ ...options, ...tls.serverOptions("peer") }, answerRequest);
-    takeWebSockets(server, (request, stream, head) => this.#upgrade(request, stream, head));
-    answerBadInput(server);
-    return new SecurePort(tls, "peer", server, HTTP_IDLE_MS, {
+  #createSecurePort(tls: TransportTls): SecurePort<SecureServer> {
+    const options = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ...tls.serverOptions("peer") };
+    return new SecurePort(tls, "peer", createSecureServer(options), HANDSHAKE_TIMEOUT_MS, {
       onSecured: (stream, shown) => this.#certify(tls, stream, shown),
       onFailed: (reason) => this.#log(`peer link refused: ${reason}`),
     });
@@ -195,7 +150,7 @@ export class IncomingLinks {
   /** Finds the connection that came as a plain socket. Only a node of the cluster goes on. */
   #certify(tls: TransportTls, stream: TLSSocket, shown: ShownCertificate | undefined): void {
     const ends = endsOf(stream);
-    const link = [...this.#links.values()].find((candidate) => candidate.ends === ends);
+    const link = [...this.#links].find((candidate) => candidate.ends === ends);
     const found = shown === undefined ? "no certificate" : tls.nodeOf(shown.certificate);
     const problem = shown?.problem ?? (typeof found === "string" ? `has ${found}` : undefined);
     if (link === undefined || problem !== undefined || typeof found === "string") {
@@ -204,8 +159,7 @@ export class IncomingLinks {
       return;
     }
     link.certified = found;
-    link.stream = stream;
-    this.#secured.set(stream, link);
+    this.#open(link, stream);
     this.#secure?.endBy(stream, (reason) => this.#refuse(link, PEER_CLOSE.certificate, reason));
   }
 
@@ -218,72 +172,63 @@ export class IncomingLinks {
       ...{ stream, certified: 0, ends: endsOf(stream) },
       ...{ remote, network, ...initial },
     };
-    this.#links.set(stream, link);
+    this.#links.add(link);
+    stream.on("error", () => stream.destroy());
     stream.once("close", () => {
       this.#forget(link);
       this.#strangers.delete(link);
-      this.#links.delete(stream);
+      this.#links.delete(link);
     });
     this.#addStranger(link);
+    if (this.#secure === undefined) this.#open(link, stream);
   }
 
   #addStranger(link: Incoming): void {
     this.#strangers.add(link)?.stream.destroy();
   }
 
-  #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const link = this.#linkOf(stream);
-    if (link === undefined) {
-      stream.destroy();
-    } else if (pathOf(request.url) !== "/peer") {
-      refuse(stream, 404, "peers connect to /peer");
-    } else if (request.headers.origin !== undefined) {
-      refuse(stream, 403, "web pages may not connect to this port");
-      this.#log(`a web page tried to open a peer link from ${link.remote}`);
-    } else if (!offersProtocol(request)) {
-      refuse(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
-    } else if (this.#isClosed) {
-      refuse(stream, 503, "stopping");
-    } else {
-      this.#webSockets.handleUpgrade(request, stream, head, (socket) => this.#open(link, socket));
-    }
-  }
-
-  #linkOf(stream: Duplex): Incoming | undefined {
-    return this.#secure === undefined ? this.#links.get(stream) : this.#secured.get(stream);
-  }
-
-  #open(link: Incoming, socket: WebSocket): void {
-    link.socket = socket;
-    const { stream } = link;
-    const onData = (): void => {
-      if (link.peer !== 0) stream.off("data", onData);
-      else if (stream.bytesRead > STRANGER_BYTES_MAX) stream.destroy();
-    };
-    stream.on("data", onData);
-    socket.on("message", (data, isBinary) => {
-      if (!link.isOpen) return;
-      if (!isBinary) this.#refuse(link, PEER_CLOSE.badFrame, "text instead of a binary frame");
-      else if (link.peer === 0) this.#greet(link, socket, data as Buffer);
-      else {
+  /** Reads the connection; with TLS, what is decrypted of it. */
+  #open(link: Incoming, stream: Socket): void {
+    link.stream = stream;
+    const socket = new LinkSocket(stream, {
+      onFrame: (kind, body) => {
+        if (link.peer === 0) {
+          this.#greet(link, socket, body);
+          return;
+        }
         link.silentTicks = 0;
-        this.#context.meter.received((data as Buffer).length);
-        this.#read(link, data as Buffer);
-      }
+        if (kind === FRAME.ping) socket.pong();
+        else {
+          this.#context.meter.received(body.length);
+          this.#read(link, body);
+        }
+      },
+      onForeign: (first) => this.#turnAway(link, socket, first),
+      onBad: (code, reason) => this.#refuse(link, code, reason),
+      onEnd: () => this.#forget(link),
     });
-    socket.on("ping", () => {
-      if (link.peer !== 0) link.silentTicks = 0;
-    });
-    // `ws` reports this after it has closed the socket with a fitting code.
-    socket.on("error", (error) => {
-      if (!link.isOpen) return;
-      this.#log(`peer link from ${link.remote}: ${error.message}`);
-    });
+    link.socket = socket;
   }
 
-  #greet(link: Incoming, socket: WebSocket, data: Buffer): void {
+  /** Somebody does not speak the language of links. */
+  #turnAway(link: Incoming, socket: LinkSocket, first: number): void {
+    const { closeGraceMs } = this.#context.tuning;
+    const language = foreignLanguage(first);
+    this.#forget(link);
+    if (language === "HTTP") socket.answerForeign(NOT_HERE, closeGraceMs);
+    // A client of TLS finds that this is not TLS.
+    else if (language === "TLS") socket.answerForeign(LINK_PREFACE, closeGraceMs);
+    else socket.destroy();
+    const what =
+      language === "TLS"
+        ? "it speaks TLS, this node plain text"
+        : `it speaks ${language ?? "something else"}, this port is for nodes`;
+    this.#log(`peer link from ${link.remote} refused: ${what}`);
+  }
+
+  #greet(link: Incoming, socket: LinkSocket, hello: Uint8Array): void {
     const { identities } = this.#context;
-    const admitted = identities.admit(data, 0, link.certified);
+    const admitted = identities.admit(hello, 0, link.certified);
     if ("code" in admitted) {
       const { code, reason, detail, unproven } = admitted;
       this.#refuse(link, code, reason, detail);
@@ -299,15 +244,16 @@ export class IncomingLinks {
     link.silentTicks = 0;
     this.#strangers.delete(link);
     this.#byPeer.set(peer, link);
-    socket.send(encodeHello(identities.own, peer));
+    socket.accept(FROM_DIALER);
+    socket.greet(encodeHello(identities.own, peer));
     this.#onPeer(peer);
   }
 
-  #read(link: Incoming, data: Buffer): void {
+  #read(link: Incoming, frame: Uint8Array): void {
     const { identities, events } = this.#context;
     let deliveries: PeerDelivery[];
     try {
-      deliveries = decodePeerFrame(ownBytes(data), link.peer, identities.own.nodeId);
+      deliveries = decodePeerFrame(frame, link.peer, identities.own.nodeId);
     } catch (error) {
       if (!(error instanceof PeerFrameError)) throw error;
       const code = error.isDamaged ? PEER_CLOSE.damaged : PEER_CLOSE.badFrame;
@@ -333,7 +279,7 @@ export class IncomingLinks {
     const wasPeer = link.peer !== 0;
     this.#forget(link);
     if (link.socket === undefined) link.stream.destroy();
-    else closeSocket(link.socket, code, reason, this.#context.tuning.closeGraceMs);
+    else link.socket.close(code, reason, this.#context.tuning.closeGraceMs);
     if (wasPeer) this.#addStranger(link);
   }
 
@@ -345,22 +291,7 @@ export class IncomingLinks {
   }
 }
 
-function answerRequest(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(404, { "Content-Type": PROBLEM_TYPE });
-  response.end(problemText({ status: 404, code: "INVALID_ARGUMENT", detail: NOT_HERE }));
-}
-
-function refuse(stream: Duplex, status: number, text: string): void {
-  const code = status === 403 ? "FORBIDDEN" : status === 503 ? "UNAVAILABLE" : "INVALID_ARGUMENT";
-  refuseUpgrade(stream, { status, code, text });
-}
-
 /** Both ends of a connection: what was decrypted has the same as the socket that it came from. */
 function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
-}
-
-function offersProtocol({ headers }: IncomingMessage): boolean {
-  const offered = headers["sec-websocket-protocol"]?.split(",") ?? [];
-  return offered.some((name) => name.trim() === PEER_SUBPROTOCOL);
 }

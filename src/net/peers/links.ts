@@ -1,5 +1,5 @@
 /**
- * The links of one node to all its peers, over `ws` at the path `/peer`.
+ * The links of one node to all its peers, over TCP or TLS.
  *
  * Each node dials each other node and sends only on links that it dialed. So every directed link is
  * one connection, and a fault in one direction affects only that direction. Epochs number the

@@ -6,13 +6,10 @@
  * While the socket is blocked, nothing more is handed to it, and the messages of later turns gather
  * in one frame. One frame per turn would occupy many times the size of its messages.
  */
-import type { Writable } from "node:stream";
-import type { WebSocket } from "ws";
 import { assert } from "../../errors/index.js";
 import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerMessage } from "../types.js";
-import { sendWhole } from "../whole-frame.js";
 import { encodePeerMessage } from "./encoder.js";
 import {
   FRAME_CHECKSUM_BYTES,
@@ -20,6 +17,7 @@ import {
   type PeerFrame,
   type PeerFramePool,
 } from "./frame.js";
+import type { LinkSocket } from "./link-socket.js";
 
 /** More frames than one turn hands over: with this many not yet taken, the socket is blocked. */
 const FRAMES_UNDER_WAY_MAX = 4;
@@ -85,11 +83,10 @@ export class PeerOutbox {
   }
 
   /**
-   * Hands everything to the socket, whose stream is `stream`, unless the socket is blocked. Returns
-   * false if there was nothing to send. With `isLast` it does not wait for a blocked socket,
-   * because no later flush will come.
+   * Hands everything to the socket, unless that is blocked. Returns false if there was nothing to
+   * send. With `isLast` it does not wait for a blocked socket, because no later flush will come.
    */
-  flush(socket: WebSocket, stream: Writable, isLast: boolean): boolean {
+  flush(socket: LinkSocket, isLast: boolean): boolean {
     const frame = this.#frame;
     if (frame === undefined) return false;
     if (this.#underWay >= FRAMES_UNDER_WAY_MAX && !isLast) {
@@ -98,10 +95,10 @@ export class PeerOutbox {
     }
     this.#frame = undefined;
     if (this.#sealed.length > 0) {
-      for (const full of this.#sealed) this.#send(socket, stream, full);
+      for (const full of this.#sealed) this.#send(socket, full);
       this.#forgetSealed();
     }
-    this.#send(socket, stream, frame);
+    this.#send(socket, frame);
     return true;
   }
 
@@ -114,12 +111,12 @@ export class PeerOutbox {
     this.#isHeld = false;
   }
 
-  #send(socket: WebSocket, stream: Writable, frame: PeerFrame): void {
+  #send(socket: LinkSocket, frame: PeerFrame): void {
     this.#meter.sent(frame.length);
     this.#underWay += 1;
     this.#underWayCapacity += frame.capacity;
     frame.onTaken = this.#onTaken;
-    sendWhole(socket, stream, "client", frame.finish(), frame.sent);
+    socket.send(frame);
   }
 
   #seal(frame: PeerFrame): void {

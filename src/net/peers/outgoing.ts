@@ -7,16 +7,14 @@
  * matters.
  */
 import type { X509Certificate } from "node:crypto";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import type { TLSSocket } from "node:tls";
-import { WebSocket } from "ws";
+import { TLSSocket } from "node:tls";
 import { endMsOf } from "../../certificates/index.js";
 import { assert } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { DIAL_OPTIONS } from "../../reach/index.js";
 import type { BoundedLog } from "../bounded-log.js";
-import { closeSocket } from "../close-socket.js";
 import { formatAddress } from "../listen.js";
 import { networkOf } from "../strangers.js";
 import { outgoingProblem } from "../tls/problems.js";
@@ -24,13 +22,9 @@ import { CertificateError, type TransportTls } from "../tls/transport.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "../types.js";
 import type { PeerFramePool } from "./frame.js";
-import {
-  encodeHello,
-  HELLO_BYTES_MAX,
-  PEER_CLOSE,
-  PEER_SUBPROTOCOL,
-  type PeerCloseCode,
-} from "./hello.js";
+import { encodeHello, PEER_CLOSE, type PeerCloseCode } from "./hello.js";
+import { FROM_DIALED, foreignLanguage, type LinkClose } from "./link-frame.js";
+import { CLOSED_WITHOUT_WORDS, LinkSocket } from "./link-socket.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./options.js";
 import { PeerOutbox } from "./outbox.js";
 import type { PeerIdentities } from "./peer-identities.js";
@@ -51,10 +45,6 @@ export interface LinkContext {
   nextEpoch(): number;
 }
 
-/** Masked like everything that a client sends, by `zeroMask`. */
-const HELLO_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
-/** The code that `ws` reports for a connection that ended without a close frame. */
-const CLOSED_WITHOUT_WORDS = 1006;
 /** Refusals that end without an operator. */
 const PASSING: ReadonlySet<number> = new Set([
   PEER_CLOSE.silent,
@@ -72,9 +62,7 @@ export class OutgoingLink {
   readonly #context: LinkContext;
   #state: State = "waiting";
   /** Set exactly while the state is connecting, greeting or up. */
-  #socket: WebSocket | undefined;
-  /** The stream of `#socket`, set once the state is greeting. */
-  #stream: Socket | undefined;
+  #socket: LinkSocket | undefined;
   /** The peer's certificate, from its handshake until the socket is given up; none without TLS. */
   #certificate: X509Certificate | undefined;
   /** The network in which the peer was last reached. */
@@ -111,16 +99,17 @@ export class OutgoingLink {
     this.#isWelcome = this.#state === "greeting";
     if (this.#state !== "waiting" && this.#state !== "connecting") return;
     clearTimeout(this.#redial);
-    const hanging = this.#socket;
-    const socket = this.#connect();
-    if (socket === undefined) return;
-    this.#socket = socket;
-    this.#stream = undefined;
+    if (!URL.canParse(`http://${formatAddress(this.address)}`)) {
+      // The members of a cluster are data: one bad address must not end every node.
+      this.#lose(false, this.#context.tuning.refusedRedialMs);
+      this.#refused(`cannot dial ${this.#name}: this is not an address`);
+      return;
+    }
     this.#state = "connecting";
     this.#silentTicks = 0;
     this.#attempts += 1;
-    hanging?.terminate();
-    this.#listen(socket);
+    this.#socket?.destroy();
+    this.#socket = this.#connect();
   }
 
   /** The network in which the peer was last reached, in the form of `networkOf`; empty before. */
@@ -132,7 +121,7 @@ export class OutgoingLink {
   get bufferedBytes(): number {
     const socket = this.#socket;
     if (this.#state !== "up" || socket === undefined) return 0;
-    return socket.bufferedAmount + this.#outbox.bytes;
+    return socket.bufferedBytes + this.#outbox.bytes;
   }
 
   send(group: number, message: PeerMessage): void {
@@ -150,10 +139,10 @@ export class OutgoingLink {
     this.#silentTicks += 1;
     if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
     else if (this.#hasExpired()) this.#refuseCertificate("has expired");
-    else if (this.#socket !== undefined) {
+    else if (this.#state === "up") {
       // The first of several pings without an answer.
       if (this.#silentTicks === 1) this.#pingedMs = performance.now();
-      this.#socket.ping();
+      this.#socket?.ping();
     }
   }
 
@@ -171,8 +160,7 @@ export class OutgoingLink {
     const socket = this.#detach();
     clearTimeout(this.#redial);
     this.#state = "closed";
-    if (socket === undefined) return;
-    closeSocket(socket, code, reason, this.#context.tuning.closeGraceMs);
+    socket?.close(code, reason, this.#context.tuning.closeGraceMs);
   }
 
   /** Like `close`, but reports the link as down if it was up. */
@@ -182,110 +170,56 @@ export class OutgoingLink {
     if (epoch !== 0) this.#context.events.onDown(this.#peer, epoch, false);
   }
 
-  /** The socket of a new attempt; `undefined` if the address cannot be part of a URL. */
-  #connect(): WebSocket | undefined {
+  #connect(): LinkSocket {
     const { tls, tuning } = this.#context;
-    const { dialTimeoutMs } = tuning;
-    const scheme = tls === undefined ? "ws" : "wss";
-    const dialed = { ...this.address, peer: this.#peer, timeoutMs: dialTimeoutMs };
-    try {
-      return new WebSocket(`${scheme}://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
-        ...(tls === undefined ? {} : { createConnection: () => tls.dial(dialed) }),
-        ...DIAL_OPTIONS,
-        perMessageDeflate: false,
-        maxPayload: HELLO_BYTES_MAX,
-        handshakeTimeout: dialTimeoutMs,
-        // A mask of zeros saves a pass over the bytes. Masks protect proxies that mistake WebSocket
-        // frames for HTTP, and there are no such proxies between nodes.
-        generateMask: zeroMask,
-      });
-    } catch (error) {
-      // The members of a cluster are data: one bad address must not end every node.
-      if (!(error instanceof SyntaxError)) throw error;
-      this.#lose(false, this.#context.tuning.refusedRedialMs);
-      this.#refused(`cannot dial ${this.#name}: ${error.message}`);
-      return undefined;
+    const dialed = { ...this.address, peer: this.#peer };
+    const stream = tls?.dial(dialed) ?? connect({ ...DIAL_OPTIONS, ...this.address });
+    const socket = new LinkSocket(stream, {
+      // The answer to the hello comes once, and after it only answers to pings.
+      onFrame: (_, body) =>
+        this.#state === "up" ? this.#ponged() : this.#greeted(socket, stream, body),
+      onForeign: (first) => this.#notAPeer(socket, first),
+      onBad: (code, reason) => this.#refuse(socket, code, reason, reason),
+      onEnd: (end, error) => this.#ended(end, error, socket.isHeard),
+    });
+    const patience = setTimeout(() => this.#giveUp(), tuning.dialTimeoutMs);
+    // A certificate that is not the peer's is refused before this, so such a process hears nothing.
+    stream.once(tls === undefined ? "connect" : "secureConnect", () => {
+      clearTimeout(patience);
+      this.#greet(socket, stream);
+    });
+    stream.once("close", () => clearTimeout(patience));
+    return socket;
+  }
+
+  #greet(socket: LinkSocket, stream: Socket): void {
+    if (stream instanceof TLSSocket) {
+      this.#certificate = stream.getPeerX509Certificate();
+      assert(this.#certificate !== undefined, () => "a peer without a certificate was let through");
     }
+    this.#state = "greeting";
+    socket.greet(encodeHello(this.#context.identities.own, this.#peer));
   }
 
-  #listen(socket: WebSocket): void {
-    let errorCode = "";
-    let httpStatus = 0;
-    let tlsProblem: string | undefined;
-    socket.on("error", (error: NodeJS.ErrnoException) => {
-      errorCode = error.code ?? "";
-      tlsProblem = error instanceof CertificateError ? error.message : outgoingProblem(error);
-    });
-    socket.on("upgrade", (response) => {
-      if (this.#socket === socket) this.#upgraded(response.socket);
-      // `ws` reports this only when its own side of the connection is closed too, turns later.
-      const onGone = (code: string): void => {
-        if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
-        this.#ended(CLOSED_WITHOUT_WORDS, "", code);
-        socket.terminate();
-      };
-      response.socket.on("end", () => onGone(""));
-      response.socket.on("error", (error: NodeJS.ErrnoException) => {
-        errorCode = error.code ?? "";
-        onGone(errorCode);
-      });
-    });
-    socket.on("unexpected-response", (_request, response) => {
-      httpStatus = response.statusCode ?? 0;
-      socket.terminate();
-    });
-    socket.on("open", () => {
-      if (this.#socket !== socket) return;
-      this.#state = "greeting";
-      socket.send(encodeHello(this.#context.identities.own, this.#peer), HELLO_OPTIONS);
-    });
-    socket.on("pong", () => {
-      if (this.#socket !== socket) return;
-      // `silentTicks` is 0 after a second pong: what it answers was measured.
-      if (this.#silentTicks > 0 && this.#state === "up") {
-        const { events } = this.#context;
-        events.onRoundTrip?.(this.#peer, performance.now() - this.#pingedMs);
-      }
-      this.#silentTicks = 0;
-    });
-    socket.on("message", (data) => {
-      if (this.#socket === socket) this.#greeted(socket, data as Buffer);
-    });
-    socket.on("close", (code, reason) => {
-      if (this.#socket !== socket) return;
-      if (tlsProblem !== undefined && this.#state === "connecting") this.#noTls(tlsProblem);
-      else if (httpStatus === 0) this.#ended(code, reason.toString(), errorCode);
-      else this.#notAPeer(httpStatus);
-    });
+  #ponged(): void {
+    // `silentTicks` is 0 after a second pong: what it answers was measured.
+    if (this.#silentTicks > 0) {
+      this.#context.events.onRoundTrip?.(this.#peer, performance.now() - this.#pingedMs);
+    }
+    this.#silentTicks = 0;
   }
 
-  #upgraded(stream: Socket): void {
-    this.#stream = stream;
-    if (this.#context.tls === undefined) return;
-    this.#certificate = (stream as TLSSocket).getPeerX509Certificate();
-    assert(this.#certificate !== undefined, () => "a peer without a certificate was let through");
-  }
-
-  /** Handles the hello, which is the only message that the peer may send on this link. */
-  #greeted(socket: WebSocket, data: Buffer): void {
-    const { identities, events, tuning, tls } = this.#context;
+  #greeted(socket: LinkSocket, stream: Socket, hello: Uint8Array): void {
+    const { identities, events, tls } = this.#context;
     const peer = this.#peer;
-    if (this.#state !== "greeting") {
-      this.#lose(false, tuning.refusedRedialMs);
-      const reason = "the peer may send only a hello on this link";
-      closeSocket(socket, PEER_CLOSE.badFrame, reason, tuning.closeGraceMs);
-      this.#refused(`node ${peer} sent a message on the link this node sends on`);
-      return;
-    }
     // The certificate of another node was refused in the handshake.
-    const admitted = identities.admit(data, peer, tls === undefined ? 0 : peer);
+    const admitted = identities.admit(hello, peer, tls === undefined ? 0 : peer);
     if ("code" in admitted) {
-      this.#lose(false, tuning.refusedRedialMs);
-      closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);
-      this.#refused(`link to ${this.#name} refused: ${admitted.detail}`);
+      this.#refuse(socket, admitted.code, admitted.reason, admitted.detail);
       return;
     }
-    this.#network = networkOf(this.#stream?.remoteAddress);
+    socket.accept(FROM_DIALED);
+    this.#network = networkOf(stream.remoteAddress);
     this.#state = "up";
     this.#silentTicks = 0;
     this.#attempts = 0;
@@ -295,19 +229,27 @@ export class OutgoingLink {
     events.onUp(peer, this.#epoch);
   }
 
-  /** The socket has closed, and this side did not close it. */
-  #ended(code: number, reason: string, errorCode: string): void {
+  /** The connection has ended, and this side did not end it. */
+  #ended(
+    { code, reason }: LinkClose,
+    error: NodeJS.ErrnoException | undefined,
+    isHeard: boolean,
+  ): void {
+    const tlsProblem = error === undefined || isHeard ? undefined : tlsProblemOf(error);
+    if (tlsProblem !== undefined) {
+      this.#noTls(tlsProblem);
+      return;
+    }
     const isRefusal = code >= 4000 || code === PEER_CLOSE.badFrame;
     // A process that still gives a reason has not exited, and one that cannot be reached need not
     // have.
-    const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
-    const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
+    const isGone = code === PEER_CLOSE.goingAway || code === CLOSED_WITHOUT_WORDS;
+    const closed = isGone && (error?.code === undefined || ENDED_BY_PEER.has(error.code));
     const isLasting = isRefusal && !PASSING.has(code);
-    const isBrokenOff = this.#state === "connecting" && errorCode === "ECONNRESET";
     this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
     if (isRefusal && code !== PEER_CLOSE.unproven)
       this.#refused(`link refused by ${this.#name}: ${reason}`);
-    else if (isBrokenOff && this.#attempts > BROKEN_OFF_MAX)
+    else if (closed && !isHeard && this.#attempts > BROKEN_OFF_MAX)
       this.#refused(`${this.#name} breaks off connections before it answers: ${this.#guess}`);
   }
 
@@ -315,6 +257,14 @@ export class OutgoingLink {
   #noTls(problem: string): void {
     this.#lose(false, this.#context.tuning.refusedRedialMs);
     this.#refused(`cannot link to ${this.#name}: it ${problem}`);
+  }
+
+  /** Ends a link that never was up, or on which the peer said what it may not say. */
+  #refuse(socket: LinkSocket, code: PeerCloseCode, reason: string, detail: string): void {
+    const { refusedRedialMs, closeGraceMs } = this.#context.tuning;
+    this.#lose(false, refusedRedialMs);
+    socket.close(code, reason, closeGraceMs);
+    this.#refused(`link to ${this.#name} refused: ${detail}`);
   }
 
   #hasExpired(): boolean {
@@ -327,25 +277,27 @@ export class OutgoingLink {
   #refuseCertificate(problem: string): void {
     const socket = this.#socket;
     this.#lose(false, 0);
-    if (socket !== undefined) {
-      const { closeGraceMs } = this.#context.tuning;
-      closeSocket(socket, PEER_CLOSE.certificate, `the certificate ${problem}`, closeGraceMs);
-    }
+    const { closeGraceMs } = this.#context.tuning;
+    socket?.close(PEER_CLOSE.certificate, `the certificate ${problem}`, closeGraceMs);
     this.#refused(`link to ${this.#name} ended: its certificate ${problem}`);
   }
 
-  /** Something other than a peer, or a peer that is stopping (503), answered the upgrade. */
-  #notAPeer(httpStatus: number): void {
-    const isPassing = httpStatus === 503;
-    this.#lose(false, isPassing ? 0 : this.#context.tuning.refusedRedialMs);
-    if (!isPassing) this.#refused(`no peer port at ${this.#name}: HTTP status ${httpStatus}`);
+  /** Something other than a peer port answered. */
+  #notAPeer(socket: LinkSocket, first: number): void {
+    socket.destroy();
+    const language = foreignLanguage(first);
+    if (language === "TLS") this.#noTls("speaks TLS, and this node plain text");
+    else {
+      this.#lose(false, this.#context.tuning.refusedRedialMs);
+      this.#refused(`no peer port at ${this.#name}: it speaks ${language ?? "something else"}`);
+    }
   }
 
   /** Ends a link that does not answer or does not drain. A close frame would not get through. */
   #giveUp(): void {
     const socket = this.#socket;
     this.#lose(false, 0);
-    socket?.terminate();
+    socket?.destroy();
   }
 
   /**
@@ -365,11 +317,10 @@ export class OutgoingLink {
     if (epoch !== 0) events.onDown(this.#peer, epoch, closed);
   }
 
-  #detach(): WebSocket | undefined {
+  #detach(): LinkSocket | undefined {
     const socket = this.#socket;
     this.#outbox.clear();
     this.#socket = undefined;
-    this.#stream = undefined;
     this.#certificate = undefined;
     this.#epoch = 0;
     return socket;
@@ -378,9 +329,7 @@ export class OutgoingLink {
   /** Returns false if there was nothing to send. */
   #flush(isLast = false): boolean {
     const socket = this.#socket;
-    const stream = this.#stream;
-    if (socket === undefined || stream === undefined) return false;
-    return this.#outbox.flush(socket, stream, isLast);
+    return socket !== undefined && this.#outbox.flush(socket, isLast);
   }
 
   #isOverfull(): boolean {
@@ -405,6 +354,6 @@ export class OutgoingLink {
   }
 }
 
-function zeroMask(mask: Buffer): void {
-  mask.fill(0);
+function tlsProblemOf(error: Error): string | undefined {
+  return error instanceof CertificateError ? error.message : outgoingProblem(error);
 }

@@ -45,7 +45,6 @@ type TlsListener = (trustsLess: boolean) => void;
 
 interface DialedPeer extends PeerAddress {
   readonly peer: NodeId;
-  readonly timeoutMs: number;
 }
 
 export class TransportTls {
@@ -116,15 +115,13 @@ export class TransportTls {
   }
 
   /** Connects to the peer port of another node, which must prove that it is `peer`. */
-  dial({ host, port, peer, timeoutMs }: DialedPeer): TLSSocket {
+  dial({ host, port, peer }: DialedPeer): TLSSocket {
     return connect({
       ...DIAL_OPTIONS,
       host,
       port,
       servername: isIP(host) === 0 ? host : "",
       secureContext: this.#outgoing,
-      ALPNProtocols: ["http/1.1"],
-      timeout: timeoutMs,
       // Replaces the check of the host name: that would prove nothing about the node.
       checkServerIdentity: (_host, { raw }) => {
         const problem = this.peerProblem(new X509Certificate(raw), peer);

@@ -193,7 +193,7 @@ function trafficMetrics({ log, clients, peers, redis }: NodeTraffic): Metric[] {
       ),
       counter(
         `${side}_bytes_total`,
-        `Their bytes, without what WebSocket adds.`,
+        `Their bytes, without what is before the payload of a frame.`,
         byDirection(bytesSent, bytesReceived),
       ),
     ];

@@ -8,12 +8,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import { encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
-import { MESSAGE, PEER_FRAME_BYTES_MAX } from "../../../src/protocol/index.js";
+import { MESSAGE } from "../../../src/protocol/index.js";
 import { type NodeIdentity, readIdentity } from "../../../src/storage/index.js";
 import { sealed } from "../../net/peers/messages.js";
+import { RawLink } from "../../net/peers/raw-link.js";
 import { Bystander } from "../world/bystander.js";
 import { type ClusterProcess, startCluster } from "../world/cluster-process.js";
-import { RawConnection, refusedUpgrade, sayOverTcp } from "../world/raw-connection.js";
+import { RawConnection, sayOverTcp } from "../world/raw-connection.js";
 
 let cluster: ClusterProcess;
 let bystander: Bystander;
@@ -60,13 +61,12 @@ function flipped(bytes: Uint8Array): Uint8Array {
 }
 
 test("a first message that is not a hello is refused with code and reason, at every node", async () => {
-  const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
-    ["hello", PEER_CLOSE.badFrame, /text instead of/],
-    [Buffer.alloc(0), PEER_CLOSE.badFrame, /not a peer hello/],
-    [Buffer.from("4846504cffff", "hex"), PEER_CLOSE.version, /version 65535/],
+  const firstOf = (to: number): readonly (readonly [Uint8Array, number, RegExp])[] => [
+    [Buffer.alloc(0), PEER_CLOSE.badFrame, /malformed peer hello/],
+    [Buffer.from("ffff", "hex"), PEER_CLOSE.version, /version 65535/],
     [helloOf(1, to).subarray(0, 20), PEER_CLOSE.damaged, /malformed/],
     [flipped(helloOf((to % 3) + 1, to)), PEER_CLOSE.damaged, /checksum/],
-    [randomBytes(4_000), PEER_CLOSE.badFrame, /not a peer hello/],
+    [randomBytes(4_000), PEER_CLOSE.badFrame, /4000 bytes, at most 2304/],
     [strangeHello("ab".repeat(16), 9, to), PEER_CLOSE.wrongCluster, /^another cluster$/],
     [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /^not a member$/],
     [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /one id/],
@@ -82,9 +82,9 @@ test("a first message that is not a hello is refused with code and reason, at ev
   ];
   for (const [index, port] of peerPorts.entries()) {
     for (const [message, code, reason] of firstOf(index + 1)) {
-      const connection = await RawConnection.toPeerPort(port);
+      const connection = await RawLink.to(port);
       connection.send(message);
-      expect(await connection.closed).toEqual({ code, reason: expect.stringMatching(reason) });
+      expect(await connection.ended).toEqual({ code, reason: expect.stringMatching(reason) });
     }
   }
 
@@ -102,18 +102,14 @@ test("a first message that is not a hello is refused with code and reason, at ev
 
 test("garbage of many sizes is turned away", async () => {
   const [port = 0] = peerPorts;
-  for (const size of [1, 2, 5, 6, 39, 40, 41, 125, 126, 2_048, 2_049, 10_000]) {
-    const connection = await RawConnection.toPeerPort(port);
-    connection.send(randomBytes(size));
-    const { code, reason } = await connection.closed;
-    expect([size, code]).toEqual([size, PEER_CLOSE.badFrame]);
-    expect(reason).toContain("not a peer hello");
-  }
-  // What is larger than any hello is not read to its end, nor answered.
-  for (const size of [65_536, 5 << 20, PEER_FRAME_BYTES_MAX + 1]) {
-    const connection = await RawConnection.toPeerPort(port);
-    connection.send(Buffer.alloc(size));
-    expect((await connection.closed).code).not.toBe(PEER_CLOSE.badFrame);
+  for (const size of [1, 2, 5, 6, 39, 40, 41, 125, 126, 2_048, 2_049, 10_000, 1 << 20]) {
+    const bytes = randomBytes(size);
+    const connection = await RawLink.to(port);
+    connection.send(Buffer.concat([Buffer.of(0, 0), bytes]));
+    const { code } = await connection.ended;
+    expect([size, code]).toEqual([size, size > 2_302 ? PEER_CLOSE.badFrame : PEER_CLOSE.version]);
+    bytes[0] = 0;
+    expect(await sayOverTcp(port, bytes)).toBe("");
   }
 });
 
@@ -136,25 +132,20 @@ test("an impostor that talks nonsense loses the link, and the member gets it bac
       [first.id, leader.id],
       [second.id, first.id],
     ] as const) {
-      const connection = await RawConnection.toPeerPort(peerPorts[to - 1] ?? 0);
+      const connection = await RawLink.to(peerPorts[to - 1] ?? 0);
       connection.send(helloOf(from, to));
-      await connection.answered();
+      await connection.heard();
       connection.send(sealed(frame));
-      const { code, reason } = await connection.closed;
+      const { code, reason } = await connection.ended;
       expect(code).toBe(PEER_CLOSE.badFrame);
       expect(reason).not.toBe("");
     }
   }
 });
 
-test("clients, browsers and strangers to HTTP learn where they are", async () => {
+test("clients and browsers learn where they are", async () => {
   const [port = 0] = peerPorts;
-  const url = `ws://127.0.0.1:${port}`;
-  expect(await refusedUpgrade(`${url}/v1`, ["holdfast"])).toBe("404 peers connect to /peer");
   const page = await fetch(`http://127.0.0.1:${port}/`);
-  expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/other nodes/)]);
-  expect(await sayOverTcp(port, "\x16\x03\x01 TLS?\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
-  for (const size of [1, 1_000, 1_000_000]) {
-    expect(await sayOverTcp(port, randomBytes(size))).toMatch(/^(HTTP\/1\.1 4|$)/);
-  }
+  expect([page.status, await page.text()]).toEqual([400, expect.stringMatching(/other nodes/)]);
+  expect(await sayOverTcp(port, "\x16\x03\x01 TLS?\r\n\r\n")).toBe("HFPL\0\x02");
 });

@@ -8,11 +8,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
-import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
+import { encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
 import type { PeerIdentity, PeerMessage } from "../../../src/net/types.js";
 import { encodeConfiguration, type Message } from "../../../src/raft/index.js";
 import { readIdentity } from "../../../src/storage/index.js";
 import { frameOf } from "../../net/peers/messages.js";
+import { RawLink } from "../../net/peers/raw-link.js";
 import {
   type ClusterProcess,
   type NodeHandle,
@@ -20,7 +21,6 @@ import {
   startCluster,
 } from "../world/cluster-process.js";
 import { until } from "../world/process-life.js";
-import { RawConnection, refusedUpgrade } from "../world/raw-connection.js";
 
 let cluster: ClusterProcess;
 let peerPorts: readonly number[] = [];
@@ -56,18 +56,18 @@ async function identityOf(node: NodeHandle): Promise<PeerIdentity> {
 }
 
 /** A link to `to` that was admitted as one from `from`. */
-async function poseAs(from: NodeHandle, to: NodeHandle): Promise<RawConnection> {
+async function poseAs(from: NodeHandle, to: NodeHandle): Promise<RawLink> {
   return enter(await identityOf(from), to);
 }
 
-async function enter(identity: PeerIdentity, to: NodeHandle): Promise<RawConnection> {
-  const connection = await RawConnection.toPeerPort(peerPorts[to.id - 1] ?? 0);
+async function enter(identity: PeerIdentity, to: NodeHandle): Promise<RawLink> {
+  const connection = await RawLink.to(peerPorts[to.id - 1] ?? 0);
   connection.send(encodeHello(identity, to.id));
-  await connection.answered();
+  await connection.heard();
   return connection;
 }
 
-function say(connection: RawConnection, ...messages: readonly Message[]): void {
+function say(connection: RawLink, ...messages: readonly Message[]): void {
   const peerMessages = messages.map((message): PeerMessage => ({ type: "raft", message }));
   connection.send(frameOf(peerMessages.map((message) => ({ group: 0, message }))));
 }
@@ -92,16 +92,17 @@ async function expectMembersOnly(): Promise<void> {
 test("a web page gets no peer link and hears nothing of the cluster", async () => {
   const { clusterId } = await statusOf(cluster.node(1));
   for (const port of peerPorts) {
-    for (const Origin of ["http://evil.example", "null", `http://127.0.0.1:${port}`]) {
-      const url = `ws://127.0.0.1:${port}/peer`;
-      const answer = await refusedUpgrade(url, [PEER_SUBPROTOCOL], { Origin });
-      expect(answer).toBe("403 web pages may not connect to this port");
-    }
+    const page = await fetch(`http://127.0.0.1:${port}/peer`, {
+      ...{ method: "POST", headers: { Origin: "http://evil.example" }, body: "HFPL\0\x02" },
+    });
+    const text = await page.text();
+    expect([page.status, text]).toEqual([400, expect.stringContaining("do not speak HTTP")]);
+    expect(text).not.toContain(clusterId);
     const { birth, nodeId } = await identityOf(cluster.node(1));
-    const stranger = await RawConnection.toPeerPort(port);
+    const stranger = await RawLink.to(port);
     const identity = { nodeId, birth, clusterId: "ab".repeat(16), incarnation: 1 };
     stranger.send(encodeHello({ ...identity, origin: "joined", advertise: "" }, 2));
-    const { code, reason } = await stranger.closed;
+    const { code, reason } = await stranger.ended;
     expect([code, reason]).toEqual([PEER_CLOSE.wrongCluster, "another cluster"]);
     expect(reason).not.toContain(clusterId);
   }
@@ -119,9 +120,9 @@ test("a term of 2^52 in any message is taken up by nobody: elections go on", asy
         { type: "heartbeat", ...head, commitIndex: 0, round: 1 },
         { type: "vote", ...head, lastLogIndex: 2 ** 40, lastLogTerm: 5, isTransfer: true },
       );
-      // It is closed when it was read: text is not a frame.
-      connection.send("enough");
-      await connection.closed;
+      // It is closed when it was read: there is no such frame.
+      connection.frame(99);
+      await connection.ended;
     }
   }
   const leader = await cluster.leader();
@@ -160,7 +161,7 @@ test("an entry of one byte gets into no log: every node lives on and starts agai
     }
     const refused = "entries that cannot be applied";
     await until("the refusal", () => follower.stderr.includes(refused) || !follower.isRunning);
-    connection.close();
+    connection.close(PEER_CLOSE.goingAway, "enough");
   }
   await expectService();
   expect(cluster.nodes.map(({ pid }) => pid)).toEqual(pids);
@@ -182,9 +183,9 @@ test("a hello that takes a node's place keeps the node out neither now nor after
     for (const to of cluster.nodes) {
       if (to === posed) continue;
       for (const [change, code] of hellos) {
-        const connection = await RawConnection.toPeerPort(peerPorts[to.id - 1] ?? 0);
+        const connection = await RawLink.to(peerPorts[to.id - 1] ?? 0);
         connection.send(encodeHello({ ...real, ...change }, to.id));
-        expect(await connection.closed).toMatchObject({ code });
+        expect(await connection.ended).toMatchObject({ code });
       }
     }
   }
@@ -202,7 +203,14 @@ test("a hello that takes a node's place keeps the node out neither now nor after
   await expectMembersOnly();
 });
 
-test("silent connections that ping on keep no member out: a leader that restarts is let in", async () => {
+/** Says four bytes of a hello a second until the connection ends. */
+function lisp(link: RawLink): void {
+  link.write(Buffer.from("0000090001", "hex"));
+  const timer = setInterval(() => link.write(Buffer.of(0)), 250);
+  link.stream.on("close", () => clearInterval(timer));
+}
+
+test("connections that never end their hello keep no member out: a leader that restarts is let in", async () => {
   const leader = await cluster.leader();
   const [follower, paused] = cluster.nodes.filter(({ id }) => id !== leader.id);
   if (follower === undefined || paused === undefined) throw new Error("two followers are needed");
@@ -212,10 +220,10 @@ test("silent connections that ping on keep no member out: a leader that restarts
   const lurk = async (port: number): Promise<void> => {
     while (!isOver) {
       try {
-        const connection = await RawConnection.toPeerPort(port);
+        const connection = await RawLink.to(port);
         opened += 1;
-        connection.pingOn();
-        await connection.closed;
+        lisp(connection);
+        await connection.ended;
       } catch {
         // Sent away before it stood.
       }
@@ -254,16 +262,16 @@ test("a stolen node gets no link after its removal, whatever it said of members 
   for (const to of [leader, other]) {
     const connection = await enter(identity, to);
     connection.send(frameOf([{ group: 0, message }]));
-    // It is closed when it was read: text is not a frame.
-    connection.send("enough");
-    await connection.closed;
+    // It is closed when it was read: there is no such frame.
+    connection.frame(99);
+    await connection.ended;
   }
   await cluster.operate("member", "remove", String(stolen.id));
   for (const to of [leader, other]) {
     await until(`node ${to.id} to let it in no more`, async () => {
       const connection = await enter(identity, to);
-      connection.close();
-      return (await connection.closed).code === PEER_CLOSE.notAMember;
+      connection.close(PEER_CLOSE.goingAway, "enough");
+      return (await connection.ended).code === PEER_CLOSE.notAMember;
     });
   }
 });

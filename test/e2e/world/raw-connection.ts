@@ -1,12 +1,10 @@
 /**
- * A WebSocket on which a test sends any bytes to a client port or a peer port, and plain sockets
- * below that. No answer of a node and no end of a connection is an error here.
+ * A WebSocket on which a test sends any bytes to a client port, and plain sockets below that. No answer of a node and no end of a connection is an error here.
  */
 import { EventEmitter, once } from "node:events";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
-import { PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { type ServerMessage, SUBPROTOCOL } from "../../../src/protocol/index.js";
 import { sentenceIn } from "../../../src/text/safe-text.js";
 
@@ -44,14 +42,6 @@ export class RawConnection {
   static async toClientPort(endpoint: string): Promise<RawConnection> {
     const connection = new RawConnection(open(`${endpoint}/v1`, SUBPROTOCOL), true);
     await connection.heard(() => true);
-    return connection;
-  }
-
-  /** To the peer port; resolves when the connection stands. */
-  static async toPeerPort(port: number): Promise<RawConnection> {
-    const socket = open(`ws://127.0.0.1:${port}/peer`, PEER_SUBPROTOCOL);
-    const connection = new RawConnection(socket, false);
-    await once(socket, "open");
     return connection;
   }
 

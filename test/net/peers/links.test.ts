@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import { TcpProxy } from "../../../lab/tcp-proxy.js";
+import { FRAME_HEAD_BYTES } from "../../../src/net/peers/link-frame.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import type { Message } from "../../../src/raft/index.js";
 import { frameOf } from "./messages.js";
@@ -106,7 +107,7 @@ describe("links between nodes", () => {
     const buffers = new Set(received.message.message.entries.map((entry) => entry.data.buffer));
     expect(buffers.size).toBe(1);
     const frameBytes = frameOf([{ group: 0, message: received.message }]).length;
-    for (const buffer of buffers) expect(buffer.byteLength).toBe(frameBytes);
+    for (const buffer of buffers) expect(buffer.byteLength).toBe(FRAME_HEAD_BYTES + frameBytes);
   });
 
   test("a turn with more than a frame can carry arrives whole, in several frames", async () => {
@@ -277,6 +278,6 @@ describe("a link is refused, by both sides, of which only the refusing one names
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const one = await startNode({ id: 1, peers: new Map([[2, loopback(port)]]) });
-    expect(await one.refusal()).toBe(`no peer port at node 2 (127.0.0.1:${port}): HTTP status 200`);
+    expect(await one.refusal()).toBe(`no peer port at node 2 (127.0.0.1:${port}): it speaks HTTP`);
   });
 });

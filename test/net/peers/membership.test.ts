@@ -2,18 +2,14 @@
  * Peers that come, go and move while a node runs: who is dialed, who is let in, what is reported.
  */
 import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
 import { freePorts } from "../../../lab/free-ports.js";
 import { TcpProxy } from "../../../lab/tcp-proxy.js";
-import {
-  decodeHello,
-  encodeHello,
-  PEER_CLOSE,
-  PEER_SUBPROTOCOL,
-} from "../../../src/net/peers/hello.js";
+import { decodeHello, encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { birthOf, type Happening, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
+import { RawLink } from "./raw-link.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -97,27 +93,28 @@ describe("a peer that is added", () => {
   });
 
   test("while its refusal is on the way is dialed again soon, not after the long pause", async () => {
-    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    const server = createServer().listen(0, "127.0.0.1");
     cleanups.push(() => server.close());
     await once(server, "listening");
+    const accepted = async (): Promise<RawLink> => {
+      const [stream] = (await once(server, "connection")) as [Socket];
+      cleanups.push(() => stream.destroy());
+      return new RawLink(stream);
+    };
     const { port } = server.address() as { port: number };
     const one = await startNode({ id: 1, peers: new Map([[2, loopback(port)]]) });
-    const [first] = await once(server, "connection");
-    cleanups.push(() => first.terminate());
-    const [hello] = (await once(first, "message")) as [Buffer];
-    const read = decodeHello(hello);
+    const first = await accepted();
+    const read = decodeHello((await first.heard()).body);
     if ("code" in read) throw new Error(read.detail);
     // Node 2 comes to node 1 before it has answered: by now it would take it.
     const identity = { ...read.identity, nodeId: 2 };
-    const coming = new WebSocket(`ws://127.0.0.1:${one.links.port}/peer`, PEER_SUBPROTOCOL);
-    cleanups.push(() => coming.terminate());
-    await once(coming, "open");
+    const coming = await RawLink.to(one.links.port);
+    cleanups.push(() => coming.destroy());
     coming.send(encodeHello(identity, 1));
-    await once(coming, "message");
+    await coming.heard();
     first.close(PEER_CLOSE.notAMember, "no member");
-    const [second] = await once(server, "connection");
-    cleanups.push(() => second.terminate());
-    await once(second, "message");
+    const second = await accepted();
+    await second.heard();
     second.send(encodeHello(identity, 1));
     await one.up(2);
   });
@@ -126,7 +123,9 @@ describe("a peer that is added", () => {
     const { one, toTwo } = await pair({ one: true, two: true });
     await one.up(2);
     one.links.setPeers(new Map([...toTwo, [3, { host: "256.1.1.1", port: 1 }]]));
-    expect(await one.refusal()).toMatch(/^cannot dial node 3 \(256\.1\.1\.1:1\): Invalid URL/);
+    expect(await one.refusal()).toMatch(
+      /^cannot dial node 3 \(256\.1\.1\.1:1\): this is not an address/,
+    );
     expect(of(one, "down")).toHaveLength(0);
   });
 });

@@ -1,16 +1,15 @@
 /** What a node's peer port lets in, and how it turns the rest away. */
 import { once } from "node:events";
-import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { WebSocket } from "ws";
 import { freePorts } from "../../../lab/free-ports.js";
-import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
+import { encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
 import { INCARNATION_JUMP_MAX } from "../../../src/net/peers/known-peers.js";
+import { FRAME } from "../../../src/net/peers/link-frame.js";
 import type { PeerMessage } from "../../../src/net/types.js";
-import { sentenceIn } from "../../../src/text/safe-text.js";
 import { frameOf, sealed } from "./messages.js";
 import { birthOf, CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
+import { RawLink } from "./raw-link.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -26,12 +25,18 @@ async function startNode(options: PeerNodeOptions): Promise<PeerNode> {
 const barrier = (id: number): PeerMessage => ({ type: "readBarrier", id, term: 1 });
 
 /** A bare connection to a node's peer port. */
-async function stranger(port: number): Promise<WebSocket> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/peer`, PEER_SUBPROTOCOL);
-  socket.on("error", () => undefined);
-  cleanups.push(() => socket.terminate());
-  await once(socket, "open");
-  return socket;
+async function stranger(port: number): Promise<RawLink> {
+  const link = await RawLink.to(port);
+  cleanups.push(() => link.destroy());
+  return link;
+}
+
+/** All that is answered until the end. */
+async function allOf(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => socket.once("close", resolve));
+  return Buffer.concat(chunks);
 }
 
 /** A bare TCP connection. */
@@ -41,29 +46,6 @@ async function silent(port: number): Promise<Socket> {
   cleanups.push(() => socket.destroy());
   await once(socket, "connect");
   return socket;
-}
-
-/** What an upgrade with these headers is answered with. */
-async function upgradeAnswer(port: number, headers: Record<string, string>): Promise<string> {
-  const handshake = {
-    Connection: "Upgrade",
-    Upgrade: "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
-  };
-  const asked = request({ port, path: "/peer", headers: { ...handshake, ...headers } }).end();
-  const answered = once(asked, "response");
-  const upgraded = once(asked, "upgrade");
-  const [response, stream] = await Promise.race([answered, upgraded]);
-  stream?.destroy();
-  let text = "";
-  if (stream === undefined) for await (const chunk of response) text += chunk;
-  return `${response.statusCode} ${sentenceIn(text)}`.trim();
-}
-
-async function closeOf(socket: WebSocket): Promise<{ code: number; reason: string }> {
-  const [code, reason] = (await once(socket, "close")) as [number, Buffer];
-  return { code, reason: reason.toString() };
 }
 
 const hello = (change: Partial<PeerNode["identity"]> = {}, expectedId = 1): Uint8Array => {
@@ -82,18 +64,11 @@ describe("the peer port", () => {
   const nobody = new Map([[2, loopback(1)]]);
   /** What is in the log of the node, and must be in no answer. */
   const secrets = /[0-9a-f]{16}|\bnode \d|127\.0\.0\.1/;
-  const cases: readonly (readonly [string, Uint8Array | string, number, RegExp, RegExp])[] = [
+  const cases: readonly (readonly [string, Uint8Array, number, RegExp, RegExp])[] = [
+    ["an empty hello", Buffer.alloc(0), 1002, /malformed peer hello/, /malformed peer hello/],
     [
-      "a message that is not a hello",
-      Buffer.from("hello there"),
-      1002,
-      /not a peer hello/,
-      /not a peer/,
-    ],
-    ["text", "hello", 1002, /text instead of/, /text instead of/],
-    [
-      "another version",
-      Buffer.from("4846504c0001", "hex"),
+      "another version of the model",
+      Buffer.from("0001", "hex"),
       ...([
         PEER_CLOSE.version,
         /version 1, this node speaks \d+: run one version/,
@@ -135,24 +110,54 @@ describe("the peer port", () => {
       const node = await startNode({ id: 1, peers: nobody });
       const socket = await stranger(node.links.port);
       socket.send(first);
-      const closed = await closeOf(socket);
+      const closed = await socket.ended;
       expect(closed).toEqual({ code, reason: expect.stringMatching(reason) });
       expect(closed.reason).not.toMatch(secrets);
       expect(await node.refusal()).toMatch(logged);
     },
   );
 
-  test("opens no connection for a web page, whatever its origin, nor without the subprotocol", async () => {
-    const { port } = (await startNode({ id: 1, peers: nobody })).links;
-    const offer = { "Sec-WebSocket-Protocol": PEER_SUBPROTOCOL };
-    for (const Origin of ["http://evil.example", `http://127.0.0.1:${port}`, "null", ""]) {
-      const answer = await upgradeAnswer(port, { ...offer, Origin });
-      expect(answer).toBe("403 web pages may not connect to this port");
+  test("explains itself to a later version of the link, in the bytes that never change", async () => {
+    const node = await startNode({ id: 1, peers: nobody });
+    const later = await silent(node.links.port);
+    later.write(Buffer.from("4846504c0063", "hex"));
+    const answer = await allOf(later);
+    const words = "the link has version 99, this node speaks 2: run one version of Holdfast";
+    expect(answer.toString("hex", 0, 6)).toBe("4846504c0002");
+    expect(answer.toString("hex", 10, 13)).toBe(
+      `05${PEER_CLOSE.version.toString(16).padStart(4, "0")}`,
+    );
+    expect(answer.toString("utf8", 13)).toContain(words);
+    expect(await node.refusal()).toContain(words);
+  });
+
+  test.each<[string, readonly string[], RegExp, RegExp]>([
+    [
+      "a browser",
+      ["GET /peer HTTP/1.1\r\nHost: a\r\nOrigin: http://evil.example\r\n\r\n"],
+      ...([/^HTTP\/1\.1 400 .*other nodes/s, /it speaks HTTP, this port is for nodes/] as const),
+    ],
+    [
+      "a request that begins like a link",
+      ["H", "F", "EAD / HTTP/1.1\r\n"],
+      ...([/^HTTP\/1\.1 400 .*other nodes/s, /it speaks HTTP/] as const),
+    ],
+    [
+      "a client of TLS",
+      ["\x16", "\x03\x01\x02"],
+      ...([/^HFPL..$/s, /it speaks TLS, this node plain text/] as const),
+    ],
+    ["anybody else", ["\0"], /^$/, /it speaks something else/],
+  ])("turns %s away at the first byte that does not fit", async (_, pieces, answer, logged) => {
+    const node = await startNode({ id: 1, peers: nobody });
+    const socket = await silent(node.links.port);
+    const answered = allOf(socket);
+    for (const piece of pieces) {
+      if (!socket.destroyed) socket.write(Buffer.from(piece, "latin1"));
+      await new Promise(setImmediate);
     }
-    const without = "400 the subprotocol holdfast-peer.v1 is missing";
-    expect(await upgradeAnswer(port, {})).toBe(without);
-    expect(await upgradeAnswer(port, { "Sec-WebSocket-Protocol": "holdfast" })).toBe(without);
-    expect(await upgradeAnswer(port, offer)).toBe("101");
+    expect((await answered).toString("latin1")).toMatch(answer);
+    expect(await node.refusal()).toMatch(logged);
   });
 
   const met = new Map([[2, { incarnation: 1, births: [birthOf(2)] }]]);
@@ -161,10 +166,10 @@ describe("the peer port", () => {
     const node = await startNode({ id: 1, peers: nobody, knownPeers: met });
     const current = await stranger(node.links.port);
     current.send(hello({ incarnation: 5 }));
-    await once(current, "message");
+    await current.heard();
     const stale = await stranger(node.links.port);
     stale.send(hello({ incarnation: 4 }));
-    expect(await closeOf(stale)).toEqual({
+    expect(await stale.ended).toEqual({
       code: PEER_CLOSE.staleIncarnation,
       reason:
         "an older process, or an old copy of its directory: bring it back with holdfast recover",
@@ -178,11 +183,11 @@ describe("the peer port", () => {
     const node = await startNode({ id: 1, peers: nobody, knownPeers });
     const stale = await stranger(node.links.port);
     stale.send(hello({ incarnation: 4 }));
-    expect(await closeOf(stale)).toMatchObject({ code: PEER_CLOSE.staleIncarnation });
+    expect(await stale.ended).toMatchObject({ code: PEER_CLOSE.staleIncarnation });
     expect(await node.refusal()).toMatch(/node 2 came as incarnation 4 after 5/);
     const same = await stranger(node.links.port);
     same.send(hello({ incarnation: 5 }));
-    await once(same, "message");
+    await same.heard();
     const identities = node.record.all.filter((event) => event.on === "identity");
     expect(identities.map(({ identity }) => identity.incarnation)).toEqual([5]);
   });
@@ -193,14 +198,14 @@ describe("the peer port", () => {
     for (const incarnation of [1, 5, 6, 7_000]) {
       const wiped = await stranger(node.links.port);
       wiped.send(hello({ birth: birthOf(9), incarnation }));
-      expect(await closeOf(wiped)).toEqual({
+      expect(await wiped.ended).toEqual({
         code: PEER_CLOSE.otherDirectory,
         reason: "another data directory than before: bring it back with holdfast recover",
       });
     }
     const same = await stranger(node.links.port);
     same.send(hello({ incarnation: 5 }));
-    await once(same, "message");
+    await same.heard();
   });
 
   test("believes another directory that was made to receive everything only where the peer is dialed", async () => {
@@ -210,17 +215,17 @@ describe("the peer port", () => {
     const node = await startNode({ id: 1, port, peers, knownPeers });
     const forged = await stranger(port);
     forged.send(hello({ birth: birthOf(7), origin: "joined", incarnation: 7_000 }));
-    expect(await closeOf(forged)).toMatchObject({ code: PEER_CLOSE.unproven });
+    expect(await forged.ended).toMatchObject({ code: PEER_CLOSE.unproven });
     const made = { birth: birthOf(9), origin: "joined" as const, incarnation: 6 };
     const toOne = new Map([[1, loopback(port)]]);
     const two = await startNode({ id: 2, port: portTwo, peers: toOne, identity: made });
     await Promise.all([node.up(2), two.up(1)]);
     const early = await stranger(port);
     early.send(hello({ birth: birthOf(8), origin: "joined", incarnation: 6 }));
-    expect(await closeOf(early)).toMatchObject({ code: PEER_CLOSE.otherDirectory });
+    expect(await early.ended).toMatchObject({ code: PEER_CLOSE.otherDirectory });
     const old = await stranger(port);
     old.send(hello({ incarnation: 7 }));
-    expect(await closeOf(old)).toMatchObject({ code: PEER_CLOSE.otherDirectory });
+    expect(await old.ended).toMatchObject({ code: PEER_CLOSE.otherDirectory });
     const identities = node.record.all.filter((event) => event.on === "identity");
     expect(identities.map(({ identity }) => identity.birth)).toEqual([made.birth]);
     expect(two.record.all.filter((event) => event.on === "refused")).toEqual([]);
@@ -231,8 +236,8 @@ describe("the peer port", () => {
     const node = await startNode({ id: 1, port, peers: new Map([[2, loopback(portTwo)]]) });
     const first = await stranger(port);
     first.send(hello({ birth: birthOf(7), origin: "joined", incarnation: 7_000 }));
-    await once(first, "message");
-    const ended = closeOf(first);
+    await first.heard();
+    const ended = first.ended;
     const two = await startNode({ id: 2, port: portTwo, peers: new Map([[1, loopback(port)]]) });
     await Promise.all([node.up(2), two.up(1)]);
     expect(await ended).toMatchObject({ code: PEER_CLOSE.replaced });
@@ -245,7 +250,7 @@ describe("the peer port", () => {
     for (const incarnation of [3, 3, 4, 4]) {
       const socket = await stranger(node.links.port);
       socket.send(hello({ incarnation }));
-      await once(socket, "message");
+      await socket.heard();
     }
     const identities = node.record.all.filter((event) => event.on === "identity");
     expect(identities.map(({ identity }) => identity.incarnation)).toEqual([3, 4]);
@@ -255,10 +260,10 @@ describe("the peer port", () => {
     const node = await startNode({ id: 1, peers: nobody });
     const older = await stranger(node.links.port);
     older.send(hello());
-    await once(older, "message");
+    await older.heard();
     const newer = await stranger(node.links.port);
     newer.send(hello());
-    expect(await closeOf(older)).toMatchObject({ code: PEER_CLOSE.replaced });
+    expect(await older.ended).toMatchObject({ code: PEER_CLOSE.replaced });
     newer.send(frameOf([{ group: 0, message: barrier(2) }]));
     expect(await node.messages(2, 1)).toHaveLength(1);
   });
@@ -268,17 +273,17 @@ describe("the peer port", () => {
     const [bad, good] = [await stranger(node.links.port), await stranger(node.links.port)];
     for (const [socket, nodeId] of [[bad, 2] as const, [good, 3] as const]) {
       socket.send(hello({ nodeId }));
-      await once(socket, "message");
+      await socket.heard();
     }
     const frame = frameOf([{ group: 0, message: barrier(1) }]);
     bad.send(sealed(Buffer.concat([frame.subarray(4), frame.subarray(4, 16)])));
-    expect(await closeOf(bad)).toEqual({ code: 1002, reason: expect.stringMatching(/cut short/) });
+    expect(await bad.ended).toEqual({ code: 1002, reason: expect.stringMatching(/cut short/) });
     const flippedFrame = flipped(Buffer.concat([frame, new Uint8Array(50)]));
     const damaged = await stranger(node.links.port);
     damaged.send(hello());
-    await once(damaged, "message");
+    await damaged.heard();
     damaged.send(flippedFrame);
-    expect(await closeOf(damaged)).toEqual({
+    expect(await damaged.ended).toEqual({
       code: PEER_CLOSE.damaged,
       reason: "the checksum of a frame is wrong",
     });
@@ -287,22 +292,39 @@ describe("the peer port", () => {
     expect(node.record.all.filter((event) => event.on === "message")).toHaveLength(1);
   });
 
-  test("ends a link whose frame is too large", async () => {
+  test.each<[string, number, string, RegExp]>([
+    ["too large", FRAME.messages, "01000001", /16777217 bytes, at most 16777216/],
+    ["a second hello", FRAME.hello, "00000000", /kind 1 is not allowed here/],
+    ["a pong", FRAME.pong, "00000000", /kind 4 is not allowed here/],
+    ["a ping with a body", FRAME.ping, "00000001", /kind 3 with 1 bytes, at most 0/],
+    ["of no kind", 99, "00000000", /kind 99 is not allowed here/],
+  ])("ends a link whose frame is %s, by its head", async (_, kind, length, reason) => {
     const node = await startNode({ id: 1, peers: nobody });
-    const socket = await stranger(node.links.port);
-    socket.send(hello());
-    await once(socket, "message");
-    socket.send(Buffer.alloc((16 << 20) + 1));
-    socket.on("error", () => undefined);
-    expect(await node.refusal()).toMatch(/Max payload size exceeded/);
+    const link = await stranger(node.links.port);
+    link.send(hello());
+    await link.heard();
+    link.write(Buffer.concat([Buffer.from(length, "hex"), Buffer.of(kind)]));
+    expect(await link.ended).toEqual({ code: 1002, reason: expect.stringMatching(reason) });
+    expect(await node.refusal()).toMatch(reason);
   });
 
-  test("keeps no more than a hello of a connection that did not say who it is", async () => {
-    const { port } = (await startNode({ id: 1, peers: nobody })).links;
-    const socket = await stranger(port);
-    // The beginning of a frame that a peer might send.
-    socket.send(Buffer.alloc(1 << 20), { fin: false });
-    expect(await closeOf(socket)).toEqual({ code: 1006, reason: "" });
+  test.each([
+    ["messages", FRAME.messages],
+    ["a ping", FRAME.ping],
+  ])("hears nothing of a stranger but a hello, not even %s", async (_, kind) => {
+    const node = await startNode({ id: 1, peers: nobody });
+    const link = await stranger(node.links.port);
+    link.frame(kind);
+    const reason = `a frame of kind ${kind} is not allowed here`;
+    expect(await link.ended).toEqual({ code: 1002, reason });
+  });
+
+  test("keeps nothing of a hello that is too long", async () => {
+    const node = await startNode({ id: 1, peers: nobody });
+    const link = await stranger(node.links.port);
+    link.write(Buffer.concat([Buffer.from("00000901", "hex"), Buffer.of(FRAME.hello)]));
+    const reason = "a frame of kind 1 with 2305 bytes, at most 2304";
+    expect(await link.ended).toEqual({ code: 1002, reason });
   });
 
   test("reports to the log a few of the strangers that it refuses, and counts the others", async () => {
@@ -310,21 +332,20 @@ describe("the peer port", () => {
     const { port } = node.links;
     for (let count = 0; count < 20; count += 1) {
       const socket = await stranger(port);
-      socket.send("hello");
-      await closeOf(socket);
+      socket.send(Buffer.from("hello"));
+      await socket.ended;
     }
     const told = node.record.all.filter(({ on }) => on === "refused");
     expect(told).toHaveLength(16);
   });
 
-  test("sends a connection away that never says who it is, however often it pings", async () => {
+  test("sends a connection away that never says who it is, however slowly it speaks", async () => {
     const tuning = { silenceTimeoutMs: 60, closeGraceMs: 2_000 };
     const node = await startNode({ id: 1, peers: nobody, tuning });
-    const socket = await stranger(node.links.port);
-    const closed = closeOf(socket);
-    // Not as fast as it goes: what is unread when the port lets go makes the system drop its last words.
-    const pings = setInterval(() => socket.ping(), 5);
-    expect(await closed.finally(() => clearInterval(pings))).toMatchObject({
+    const link = await stranger(node.links.port);
+    link.write(Buffer.from("0000090001", "hex"));
+    const drops = setInterval(() => link.write(Buffer.of(0)), 5);
+    expect(await link.ended.finally(() => clearInterval(drops))).toMatchObject({
       code: PEER_CLOSE.silent,
     });
     await once(await silent(node.links.port), "close");
@@ -335,7 +356,7 @@ describe("the peer port", () => {
     const { port } = node.links;
     const peer = await stranger(port);
     peer.send(hello());
-    await once(peer, "message");
+    await peer.heard();
     const oldest = await silent(port);
     const closed = once(oldest, "close");
     for (let i = 0; i < 4; i += 1) {
@@ -345,18 +366,9 @@ describe("the peer port", () => {
     await closed;
     const another = await stranger(port);
     another.send(hello());
-    expect(await closeOf(peer)).toMatchObject({ code: PEER_CLOSE.replaced });
+    expect(await peer.ended).toMatchObject({ code: PEER_CLOSE.replaced });
     another.send(frameOf([{ group: 0, message: barrier(1) }]));
     expect(await node.messages(2, 1)).toHaveLength(1);
-  });
-
-  test("answers a browser or a client with where it is", async () => {
-    const node = await startNode({ id: 1, peers: nobody });
-    const page = await fetch(`http://127.0.0.1:${node.links.port}/`);
-    expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/other nodes/)]);
-    const wrong = new WebSocket(`ws://127.0.0.1:${node.links.port}/v1`, PEER_SUBPROTOCOL);
-    const [error] = (await once(wrong, "error")) as [Error];
-    expect(error.message).toMatch(/404/);
   });
 
   test("that is taken is one line naming address and port", async () => {
@@ -376,8 +388,8 @@ describe("the peer port", () => {
     const { port } = node.links;
     const socket = await stranger(port);
     socket.send(hello());
-    await once(socket, "message");
-    const [closed] = await Promise.all([closeOf(socket), node.links.close()]);
+    await socket.heard();
+    const [closed] = await Promise.all([socket.ended, node.links.close()]);
     expect(closed.code).toBe(1001);
     await startNode({ id: 1, port, peers: nobody });
   });

@@ -1,16 +1,15 @@
 /** Links between nodes under TLS: who is let in, who is not, and when a link ends. */
 import { once } from "node:events";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import { type AddressInfo, connect as connectPlain } from "node:net";
-import { connect } from "node:tls";
+import { connect, createServer as createSecureServer } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
 import { freePorts } from "../../../lab/free-ports.js";
 import type { IssuedCertificate } from "../../../src/certificates/index.js";
-import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
+import { encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
 import type { TransportTls } from "../../../src/net/tls/transport.js";
 import { chainOfAuthorities, withIntermediate } from "../../certificates/intermediate.js";
 import { loopback, PeerNode, type PeerNodeOptions } from "../peers/node.js";
+import { RawLink } from "../peers/raw-link.js";
 import {
   AUTHORITY,
   clientCertificate,
@@ -71,24 +70,19 @@ async function sayHello(
   own: IssuedCertificate,
   says: number,
 ): Promise<{ code: number; isGreeted: boolean }> {
-  const socket = new WebSocket(`wss://127.0.0.1:${node.links.port}/peer`, PEER_SUBPROTOCOL, {
-    cert: own.certificatePem,
-    key: own.keyPem,
-    rejectUnauthorized: false,
+  const stream = connect({
+    ...{ port: node.links.port, host: "127.0.0.1", rejectUnauthorized: false },
+    ...{ cert: own.certificatePem, key: own.keyPem },
   });
-  cleanups.push(() => socket.terminate());
-  let isGreeted = false;
-  socket.on("error", () => undefined);
-  socket.on("open", () => {
-    const identity = { ...node.identity, nodeId: says, advertise: "wss://a:1" };
-    socket.send(encodeHello(identity, 1));
-  });
-  socket.on("message", () => {
-    isGreeted = true;
-    socket.close();
-  });
-  const code = await new Promise<number>((resolve) => socket.on("close", resolve));
-  return { code, isGreeted };
+  cleanups.push(() => stream.destroy());
+  const link = new RawLink(stream);
+  link.send(encodeHello({ ...node.identity, nodeId: says, advertise: "wss://a:1" }, 1));
+  const isGreeted = await link.heard().then(
+    () => true,
+    () => false,
+  );
+  link.destroy();
+  return { code: (await link.ended).code, isGreeted };
 }
 
 describe("links under TLS", () => {
@@ -178,7 +172,7 @@ describe("links under TLS", () => {
       peers: new Map([[2, loopback(impostor.port)]]),
     });
     expect(await node.refusal()).toMatch(new RegExp(words));
-    expect(impostor.upgrades).toBe(0);
+    expect(impostor.heardBytes).toBe(0);
   });
 
   test("plain text at a port with TLS, and TLS at one without, are logged and disturb nobody", async () => {
@@ -341,31 +335,29 @@ describe("links under TLS", () => {
 
 interface Impostor {
   readonly port: number;
-  readonly upgrades: number;
+  readonly heardBytes: number;
 }
 
-/** Answers on the peer path with a certificate that may be anybody's. */
+/** Answers with a certificate that may be anybody's. */
 async function listenAs(own: IssuedCertificate): Promise<Impostor> {
-  const server: SecureServer = createSecureServer({
-    cert: own.certificatePem,
-    key: own.keyPem,
-  });
-  const webSockets = new WebSocketServer({ server });
-  let upgrades = 0;
-  webSockets.on("connection", () => {
-    upgrades += 1;
+  const server = createSecureServer({ cert: own.certificatePem, key: own.keyPem });
+  let heardBytes = 0;
+  server.on("secureConnection", (socket) => {
+    cleanups.push(() => socket.destroy());
+    socket.on("error", () => undefined);
+    socket.on("data", ({ length }) => {
+      heardBytes += length;
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   cleanups.push(() => {
-    webSockets.close();
-    server.closeAllConnections();
     server.close();
   });
   return {
     port: (server.address() as AddressInfo).port,
-    get upgrades() {
-      return upgrades;
+    get heardBytes() {
+      return heardBytes;
     },
   };
 }

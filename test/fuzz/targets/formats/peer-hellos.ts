@@ -12,8 +12,8 @@ const OWN = 1;
 const MEMBERS = [2, 3];
 /** `decision 21`: what is not dialed may rise by this much at a time. */
 const INCARNATION_JUMP_MAX = 2 ** 24;
-/** Magic and version. */
-const PREFIX_BYTES = 6;
+/** The version. */
+const PREFIX_BYTES = 2;
 const CHECKSUM_BYTES = 4;
 
 export const peerHellos: FuzzTarget = {
@@ -29,7 +29,7 @@ export const peerHellos: FuzzTarget = {
     encodeHello(identityOf(2), 3),
     encodeHello(identityOf(2, { clusterId: "ff".repeat(16) }), OWN),
   ],
-  mutators: [wordMutator(["HFPL", Buffer.from(birthOf(2), "hex"), Buffer.from(CLUSTER, "hex")])],
+  mutators: [wordMutator([Buffer.from(birthOf(2), "hex"), Buffer.from(CLUSTER, "hex")])],
   repair: sealedHello,
   bytesMax: 2_100,
   steps: { fixed: 20_000, perByte: 20 },
@@ -87,6 +87,6 @@ function demandTellsNothing(reason: string): void {
 function sealedHello(input: Uint8Array): Uint8Array {
   if (input.length < PREFIX_BYTES + CHECKSUM_BYTES) return input;
   const prefix = Buffer.from(input.subarray(0, PREFIX_BYTES));
-  prefix.writeUInt16BE(MODEL_VERSION, 4);
+  prefix.writeUInt16BE(MODEL_VERSION);
   return Buffer.concat([prefix, sealed(input.subarray(PREFIX_BYTES + CHECKSUM_BYTES))]);
 }

@@ -2,26 +2,25 @@
  * The port for other nodes over a real socket. Another node is connected all the time and must not
  * notice anything; what is fed says that it is a third one.
  */
-import { encodeHello, PEER_SUBPROTOCOL } from "../../../../src/net/peers/hello.js";
+import type { RandomStream } from "../../../../lab/random-stream.js";
+import { encodeHello } from "../../../../src/net/peers/hello.js";
+import {
+  closeFrame,
+  FRAME,
+  FRAME_HEAD_BYTES,
+  frameOfKind,
+  LINK_PREFACE,
+} from "../../../../src/net/peers/link-frame.js";
 import { frameOf as messageFrame, SAMPLES, sealed } from "../../../net/peers/messages.js";
 import { birthOf, CLUSTER, loopback, PeerNode } from "../../../net/peers/node.js";
-import { GENERAL_MUTATORS, type Mutator } from "../../engine/mutators.js";
-import { demand, type FuzzTarget } from "../../engine/target.js";
 import {
-  CLOSE,
-  demandHttp,
-  demandPrintable,
-  frameMutator,
-  frameOf,
-  framesIn,
-  knock,
-  mutateHttp,
-  PING,
-  requestOf,
-  soon,
-  TEXT,
-  upgradeHeaders,
-} from "./web-socket.js";
+  GENERAL_MUTATORS,
+  INTERESTING_NUMBERS,
+  type Mutator,
+  replaced,
+} from "../../engine/mutators.js";
+import { demand, type FuzzTarget } from "../../engine/target.js";
+import { demandPrintable, knock, mutateHttp, requestOf, soon } from "./web-socket.js";
 
 const STRANGER = 3;
 const CHECKSUM_BYTES = 4;
@@ -39,9 +38,9 @@ let scene: Scene | undefined;
 
 export const peerPort: FuzzTarget = {
   name: "peer-port",
-  about: "the port for other nodes over a socket: upgrades, hello, frames",
+  about: "the port for other nodes over a socket: strangers, hello, frames",
   corpus,
-  mutators: [mutateHttp, frameMutator(mutatePeerPayload)],
+  mutators: [mutateHttp, mutateFrame],
   repair: sealedFrames,
   bytesMax: 65_536,
   steps: { fixed: 200_000, perByte: 300 },
@@ -52,8 +51,7 @@ export const peerPort: FuzzTarget = {
     node.record.all.length = 0;
     other.record.all.length = 0;
     const answer = await knock(port, input);
-    demandHttp(answer);
-    demand(!answer.includes(CLUSTER) || isAdmitted(answer), () => "a refusal reveals the cluster");
+    demandAnswer(answer);
     scene.asked += 1;
     const id = scene.asked;
     other.links.send(1, 0, { type: "readBarrier", id, term: 1 });
@@ -84,9 +82,15 @@ function isBarrier(message: { readonly type: string }, id: number): boolean {
   return message.type === "readBarrier" && "id" in message && message.id === id;
 }
 
-/** The hello of this node, which only members get, is in an upgraded connection. */
-function isAdmitted(answer: Buffer): boolean {
-  return answer.includes(" 101 ");
+/** Nothing, HTTP, or a link: of which only the hello, that members get, says something. */
+function demandAnswer(answer: Buffer): void {
+  if (answer.length === 0) return;
+  const isLink = answer.subarray(0, LINK_PREFACE.length).equals(LINK_PREFACE);
+  const isRefusal = answer.toString("latin1").startsWith("HTTP/1.1 400 ");
+  demand(isLink || isRefusal, () => answer.toString("latin1", 0, 400));
+  const isAdmitted = answer[LINK_PREFACE.length + FRAME_HEAD_BYTES - 1] === FRAME.hello;
+  const secret = Buffer.from(CLUSTER, "hex");
+  demand(isAdmitted || !answer.includes(secret), () => "a refusal reveals the cluster");
 }
 
 async function begin(): Promise<Scene> {
@@ -110,8 +114,6 @@ async function begin(): Promise<Scene> {
   return { node, other, port, asked: 0 };
 }
 
-const HEADERS = upgradeHeaders(PEER_SUBPROTOCOL);
-
 function corpus(): Uint8Array[] {
   const hello = encodeHello(
     {
@@ -120,34 +122,90 @@ function corpus(): Uint8Array[] {
     },
     1,
   );
-  const say = (...frames: readonly Uint8Array[]) => requestOf("GET /peer", HEADERS, ...frames);
-  const bye = frameOf(Uint8Array.of(0x03, 0xe9), { opcode: CLOSE });
-  const greeting = frameOf(hello);
+  const say = (...frames: readonly Uint8Array[]) =>
+    Uint8Array.from(Buffer.concat([LINK_PREFACE, ...frames]));
+  const messages = (frame: Uint8Array) => frameOfKind(FRAME.messages, frame);
+  const bye = closeFrame(1001, "stopping");
+  const greeting = frameOfKind(FRAME.hello, hello);
+  const ping = frameOfKind(FRAME.ping);
   return [
-    ...SAMPLES.map((message) => say(greeting, frameOf(messageFrame([{ group: 0, message }])), bye)),
-    say(greeting, frameOf(messageFrame(SAMPLES.map((message) => ({ group: 1, message }))))),
+    ...SAMPLES.map((message) =>
+      say(greeting, messages(messageFrame([{ group: 0, message }])), bye),
+    ),
+    say(greeting, messages(messageFrame(SAMPLES.map((message) => ({ group: 1, message }))))),
     say(greeting, greeting),
-    say(frameOf(hello, { opcode: TEXT })),
-    say(frameOf("", { opcode: PING }), greeting, frameOf("", { opcode: PING })),
-    say(frameOf(new Uint8Array(20_000))),
-    requestOf("GET /peer", { ...HEADERS, Origin: "http://evil.example" }, greeting),
-    requestOf("GET /peer", { ...HEADERS, "Sec-WebSocket-Protocol": "holdfast" }, greeting),
-    requestOf("GET /other", HEADERS, greeting),
-    requestOf("GET /", { Host: "x" }),
+    say(ping, greeting),
+    say(greeting, ping, frameOfKind(FRAME.pong), ping),
+    say(frameOfKind(FRAME.messages, new Uint8Array(20_000))),
+    say(frameOfKind(FRAME.close)),
+    Buffer.from("4846504c0003", "hex"),
+    Buffer.from("160301020001", "hex"),
+    requestOf("GET /peer", { Host: "x", Origin: "http://evil.example" }, greeting),
+    requestOf("HEAD /", { Host: "x" }),
   ];
 }
 
-/** Any general change of a payload. */
-function mutatePeerPayload(...[input, source]: Parameters<Mutator>): Uint8Array | undefined {
-  return source.random.pick(GENERAL_MUTATORS)(input, source);
+interface FramePlace {
+  readonly start: number;
+  readonly bodyAt: number;
+  readonly end: number;
+}
+
+/** The frames of a link, as far as their lengths go. */
+function framesIn(input: Uint8Array): FramePlace[] {
+  const bytes = Buffer.from(input.buffer, input.byteOffset, input.length);
+  const frames: FramePlace[] = [];
+  for (let start = LINK_PREFACE.length; start + FRAME_HEAD_BYTES <= bytes.length; ) {
+    const bodyAt = start + FRAME_HEAD_BYTES;
+    const end = Math.min(bytes.length, bodyAt + bytes.readUInt32BE(start));
+    frames.push({ start, bodyAt, end });
+    start = end;
+  }
+  return frames;
+}
+
+/** Another kind, length, number or body of one frame. */
+function mutateFrame(...[input, source]: Parameters<Mutator>): Uint8Array | undefined {
+  const { random } = source;
+  const place = random.pickOrNone(framesIn(input));
+  if (place === undefined) return undefined;
+  const { start, bodyAt, end } = place;
+  const whole = input.slice(start, end);
+  const kind = whole[FRAME_HEAD_BYTES - 1] ?? 0;
+  const body = input.slice(bodyAt, end);
+  switch (random.below(6)) {
+    case 0:
+      return replaced(input, start, end, frameOfKind(anyKind(random), body));
+    case 1:
+      return replaced(input, end, end, frameOfKind(anyKind(random), body.slice(0, 125)));
+    case 2:
+      return replaced(input, start, end, new Uint8Array(0));
+    case 3: {
+      const copies = new Array<Uint8Array>(1 + random.below(300)).fill(whole);
+      return replaced(input, end, end, Buffer.concat(copies));
+    }
+    case 4: {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(Number(BigInt.asUintN(32, BigInt(random.pick(INTERESTING_NUMBERS)))));
+      return replaced(input, start, bodyAt - 1, length);
+    }
+    default: {
+      const changed = random.pick(GENERAL_MUTATORS)(body, source);
+      return changed && replaced(input, start, end, frameOfKind(kind, changed));
+    }
+  }
+}
+
+function anyKind(random: RandomStream): number {
+  return random.chance(0.75) ? 1 + random.below(5) : random.below(256);
 }
 
 /** Sums of the frames after the hello. */
 function sealedFrames(input: Uint8Array): Uint8Array {
   const bytes = Buffer.from(input);
-  for (const { payloadAt, end } of framesIn(input).slice(1)) {
-    if (end - payloadAt < CHECKSUM_BYTES) continue;
-    bytes.set(sealed(input.slice(payloadAt + CHECKSUM_BYTES, end)), payloadAt);
+  for (const { bodyAt, end } of framesIn(input).slice(1)) {
+    if (end - bodyAt < CHECKSUM_BYTES) continue;
+    bytes.set(sealed(input.slice(bodyAt + CHECKSUM_BYTES, end)), bodyAt);
   }
   return Uint8Array.from(bytes);
 }

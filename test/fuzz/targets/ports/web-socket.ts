@@ -89,7 +89,7 @@ interface Frame {
 }
 
 /** The frames after the first request, as far as their lengths go. */
-export function framesIn(input: Uint8Array): Frame[] {
+function framesIn(input: Uint8Array): Frame[] {
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.length);
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return [];
