@@ -51,29 +51,7 @@ export function writeRecord(
   return offset + RECORD_HEADER_BYTES + bytes.length;
 }
 
-/** Joins a header and chunks of whole records into the bytes of an entry. */
-export function encodeBatch(
-  stamp: number,
-  wallMs: number,
-  count: number,
-  chunks: readonly Uint8Array[],
-): Uint8Array {
-  let length = BATCH_HEADER_BYTES;
-  for (const chunk of chunks) length += chunk.length;
-  const bytes = new Uint8Array(length);
-  writeBatchHeader(new DataView(bytes.buffer), stamp, wallMs, count);
-  let offset = BATCH_HEADER_BYTES;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
-}
-
-/**
- * Writes the header alone, for callers that lay out an entry themselves to copy its records only
- * once.
- */
+/** Writes the header alone: callers lay out an entry themselves, to copy its records only once. */
 export function writeBatchHeader(
   view: DataView,
   stamp: number,

@@ -11,13 +11,12 @@
 export * from "./batch.js";
 export * from "./cluster-time.js";
 export {
-  decodeCommand,
   decodeCommands,
   decodeFrame,
   decodeOperation,
   type RequestSink,
 } from "./codec/decode-request.js";
-export { encodeCommand, writeRequest } from "./codec/encode-request.js";
+export { writeRequest } from "./codec/encode-request.js";
 export { serverMessage } from "./codec/message-layout.js";
 export { type Origin, withOrigin } from "./codec/origin.js";
 export { readPlainReply } from "./codec/plain-reply.js";

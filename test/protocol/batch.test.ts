@@ -7,10 +7,7 @@ import {
   checkBatch,
   countRecords,
   decodeBatchHeader,
-  decodeCommand,
   decodeCommands,
-  encodeBatch,
-  encodeCommand,
   isAttachCommand,
   OP,
   RECORD_HEADER_BYTES,
@@ -21,6 +18,7 @@ import {
 } from "../../src/protocol/index.js";
 import { MODEL_VERSION } from "../../src/protocol/model-version.js";
 import { anyCommand, anyNumber } from "./arbitraries.js";
+import { decodeCommand, encodeBatch, encodeCommand } from "./command-bytes.js";
 import { bytes, type CommandRecord, hex, recordsOf } from "./frames.js";
 
 const ORIGIN = { node: 3, address: "10.0.0.7" } as const;

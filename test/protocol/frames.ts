@@ -1,12 +1,7 @@
 /** What the tests of this room do with frames and bytes. */
 import { forEachRecord } from "../../src/protocol/batch.js";
-import {
-  type ClientRequest,
-  decodeFrame,
-  encodeCommand,
-  Writer,
-  writeRequest,
-} from "../../src/protocol/index.js";
+import { type ClientRequest, decodeFrame, Writer, writeRequest } from "../../src/protocol/index.js";
+import { encodeCommand } from "./command-bytes.js";
 
 /** What a sink received, in order. */
 export type Told =

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import {
   ACQUIRE_DEFAULTS,
   type ClientRequest,
-  decodeCommand,
   decodeOperation,
   isAttachCommand,
   isCommand,
@@ -12,6 +11,7 @@ import {
   OP,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
+import { decodeCommand } from "./command-bytes.js";
 import { bytes, encodeRequest, hex, read, wrap } from "./frames.js";
 
 const nonce = "000102030405060708090a0b0c0d0e0f";

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import {
   CLIENT_FRAME_REQUESTS_MAX,
-  decodeCommand,
   decodeFrame,
   decodeOperation,
   OP,
   ProtocolError,
   Writer,
 } from "../../src/protocol/index.js";
+import { decodeCommand } from "./command-bytes.js";
 import { bytes, encodeRequest, frameOf, read, wrap } from "./frames.js";
 
 const KEEPALIVE = "94 03 01 01 90";

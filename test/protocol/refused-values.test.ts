@@ -5,12 +5,12 @@ import {
   ACKNOWLEDGED_MAX,
   type ClientRequest,
   type Command,
-  decodeCommand,
   decodeOperation,
   OP,
   RECALL_MAX,
 } from "../../src/protocol/index.js";
 import { anyQuery } from "./arbitraries.js";
+import { decodeCommand } from "./command-bytes.js";
 import { bytes, encodeRequest, read, wrap } from "./frames.js";
 import { REFUSED_COMMANDS } from "./refused-commands.js";
 import { REFUSED_QUESTIONS } from "./refused-questions.js";

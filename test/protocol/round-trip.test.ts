@@ -7,9 +7,7 @@ import {
   ATTEMPT_MAX,
   CLIENT_FRAME_BYTES_MAX,
   type ClientRequest,
-  decodeCommand,
   decodeOperation,
-  encodeCommand,
   GRACE_MS_MAX,
   ITEMS_MAX,
   KEY_BYTES_MAX,
@@ -36,6 +34,7 @@ import {
 } from "../../src/protocol/index.js";
 import { runsOf } from "../runs.js";
 import { anyCommand, anyOperation, anyQuery, WIDTH_EDGES } from "./arbitraries.js";
+import { decodeCommand, encodeCommand } from "./command-bytes.js";
 import { encodeRequest, frameOf, hex, read, type Told, wrap } from "./frames.js";
 
 /** What reading one request out of a frame of its own says. */

@@ -72,22 +72,15 @@ export function decodeFrame(frame: Uint8Array, sink: RequestSink): void {
 }
 
 /**
- * Reads one replicated command. Returns `undefined` for bytes that `decodeFrame` would not pass to
- * `RequestSink.request` as a command. Never throws, whatever the bytes.
- */
-export function decodeCommand(bytes: Uint8Array): Command | undefined {
-  const request = decodeAlone(bytes);
-  return request !== undefined && isCommand(request) ? request : undefined;
-}
-
-/**
  * Reads one operation that another node forwarded and that fills `bytes`. Returns `undefined` for
  * bytes that `decodeFrame` would not pass to `RequestSink.request` as an operation. Never throws,
  * whatever the bytes.
  */
 export function decodeOperation(bytes: Uint8Array): Operation | undefined {
-  const request = decodeAlone(bytes);
-  return request !== undefined && isOperation(request) ? request : undefined;
+  const reader = new RequestReader(bytes);
+  const request = readFrom(reader, 0);
+  const isOne = request !== undefined && reader.at === bytes.length;
+  return isOne && isOperation(request) ? request : undefined;
 }
 
 /**
@@ -103,8 +96,9 @@ export interface RecordedCommand {
 }
 
 /**
- * Decodes every record from `offset` to the end of `bytes`, each as `decodeCommand` would; one that
- * attaches with its origin.
+ * Decodes every record from `offset` to the end of `bytes`; a command that attaches with its origin.
+ * A record of bytes that `decodeFrame` would not pass to `RequestSink.request` as a command has none.
+ * Never throws, whatever the commands are.
  */
 export function decodeCommands(bytes: Uint8Array, offset: number): RecordedCommand[] {
   const reader = new RequestReader(bytes);
@@ -141,20 +135,6 @@ function originAt(reader: RequestReader, end: number): Origin | undefined {
     if (error instanceof ProtocolError) return undefined;
     throw error;
   }
-}
-
-/** The allowed request that fills `bytes`; `undefined` if there is none. */
-function decodeAlone(bytes: Uint8Array): ClientRequest | undefined {
-  return readBetween(new RequestReader(bytes), 0, bytes.length);
-}
-
-/**
- * The allowed request from `start` to `end`; `undefined` if there is none, or if it needs later
- * bytes.
- */
-function readBetween(reader: RequestReader, start: number, end: number): ClientRequest | undefined {
-  const request = readFrom(reader, start);
-  return reader.at === end ? request : undefined;
 }
 
 /** The allowed request that begins at `start`; the reader is at its end then. */

@@ -3,28 +3,18 @@
  * bytes in the log: they are never encoded again on their way. As in `decode-request.ts`, the most
  * frequent requests are written by hand and the others by the schema.
  */
-import { type Command, OP } from "../commands.js";
+import { OP } from "../commands.js";
 import type { ClientRequest } from "../questions.js";
 import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-writer.js";
 import { schemaOf, writeFields } from "./schema-codec.js";
-import { Writer } from "./writer.js";
-
-/** Reused by `encodeCommand`, which is not reentrant. */
-const scratch = new Writer();
+import type { Writer } from "./writer.js";
 
 /**
- * Encodes one command; the caller may keep the bytes. Values must be within their limits: unsigned
- * integers, texts without lone surrogates, nonces of 32 digits.
+ * Appends one request to a frame. Values must be within their limits: unsigned integers, texts
+ * without lone surrogates, nonces of 32 digits.
  *
  * @throws {InvariantError} for other values
  */
-export function encodeCommand(command: Command): Uint8Array {
-  scratch.reset();
-  writeRequest(scratch, command);
-  return scratch.take();
-}
-
-/** Appends one request to a frame, under the same conditions as `encodeCommand`. */
 export function writeRequest(writer: Writer, request: ClientRequest): void {
   switch (request.op) {
     case OP.acquire:

@@ -12,8 +12,6 @@ import { TOKENS_END, TokenCounter } from "../../../src/lockfsm/token-counter.js"
 import {
   ACQUIRE_DEFAULTS,
   type AcquireTerms,
-  decodeCommand,
-  encodeCommand,
   type Item,
   LEASE_TTL_MS_MAX,
   MESSAGE,
@@ -23,6 +21,7 @@ import {
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
+import { decodeCommand, encodeCommand } from "../../protocol/command-bytes.js";
 import { runsOf } from "../../runs.js";
 import { arbitraryEntries, entriesFor } from "../plans/arbitrary-commands.js";
 import {

@@ -11,10 +11,8 @@ import {
   type AccessLevel,
   type AcquireTerms,
   type Command,
-  decodeCommand,
   EXTEND_MODE,
   type ExtendMode,
-  encodeCommand,
   type Item,
   isAttachCommand,
   LEASE_TTL_MS_MAX,
@@ -23,6 +21,7 @@ import {
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
+import { decodeCommand, encodeCommand } from "../../protocol/command-bytes.js";
 import { type Client, OTHER_OWNER, OTHER_REQUEST, OWNER, REQUEST } from "./cluster-log.js";
 import { type Everything, SECRET } from "./everything.js";
 

@@ -8,7 +8,6 @@ import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
   type ClientRequest,
-  decodeCommand,
   decodeOperation,
   ITEMS_MAX,
   KEY_BYTES_MAX,
@@ -23,6 +22,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { sentenceIn } from "../../../src/text/safe-text.js";
+import { decodeCommand } from "../../protocol/command-bytes.js";
 import { BareClient, command, frameOf, NONCE, OPEN, TestGateway } from "./client.js";
 
 const gateways: TestGateway[] = [];

@@ -8,7 +8,6 @@ import {
   attachKeyOf,
   decodeCommands,
   END_REASON,
-  encodeCommand,
   IN_FLIGHT_MAX,
   MESSAGE,
   OP,
@@ -25,6 +24,7 @@ import { KeptCommands } from "../../../src/server/commands/kept-commands.js";
 import { WaitingLine } from "../../../src/server/commands/waiting-line.js";
 import { NODE_TUNING_DEFAULTS } from "../../../src/server/options.js";
 import { CommandTimes } from "../../../src/server/vitals/command-times.js";
+import { encodeCommand } from "../../protocol/command-bytes.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
 const { BUSY, DISK_FULL, INVALID_ARGUMENT } = ERROR_NUMBERS;

@@ -8,7 +8,6 @@ import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type AttachCommand,
   END_REASON,
-  encodeCommand,
   IN_FLIGHT_MAX,
   type LockMode,
   MESSAGE,
@@ -22,6 +21,7 @@ import {
   type SessionCommand,
   STATUS,
 } from "../../../src/protocol/index.js";
+import { encodeCommand } from "../../protocol/command-bytes.js";
 import type { MemoryConnection, MemoryGateway } from "../world/memory-gateway.js";
 import type { World, WorldNode } from "../world/world.js";
 

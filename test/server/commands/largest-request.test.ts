@@ -8,7 +8,6 @@ import { LockTable, TableRestore } from "../../../src/lockfsm/index.js";
 import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
-  encodeCommand,
   ITEMS_MAX,
   KEY_BYTES_MAX,
   LIMIT_MAX,
@@ -20,6 +19,7 @@ import {
   VALUE_BYTES_MAX,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
+import { encodeCommand } from "../../protocol/command-bytes.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 
 const share = PERMITS_MAX / ITEMS_MAX;

@@ -7,12 +7,12 @@ import {
   type Command,
   decodeBatchHeader,
   decodeCommands,
-  encodeCommand,
   OP,
 } from "../../../src/protocol/index.js";
 import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
 import { KeptCommand } from "../../../src/server/commands/kept-commands.js";
 import { ForwardedChunk, WaitingLine } from "../../../src/server/commands/waiting-line.js";
+import { encodeCommand } from "../../protocol/command-bytes.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import type { TestClient } from "../world/test-client.js";

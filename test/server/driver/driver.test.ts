@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
-import { BATCH_HEADER_BYTES, decodeCommand, OP, STATUS } from "../../../src/protocol/index.js";
+import { BATCH_HEADER_BYTES, OP, STATUS } from "../../../src/protocol/index.js";
+import { decodeCommand } from "../../protocol/command-bytes.js";
 import { recordsOf } from "../../protocol/frames.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { World } from "../world/world.js";

@@ -5,8 +5,6 @@
 import { describe, expect, test } from "vitest";
 import type { PeerMessage } from "../../../src/net/index.js";
 import {
-  encodeBatch,
-  encodeCommand,
   LOCAL_CREDENTIAL,
   latestStampAfter,
   OP,
@@ -18,6 +16,7 @@ import {
   writeRequest,
 } from "../../../src/protocol/index.js";
 import { type Entry, encodeConfiguration } from "../../../src/raft/index.js";
+import { encodeBatch, encodeCommand } from "../../protocol/command-bytes.js";
 import { expectAgreement, type StartedCluster, startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";
 import { World, type WorldNode } from "../world/world.js";

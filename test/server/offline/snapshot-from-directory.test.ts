@@ -7,8 +7,6 @@ import { LockTable, NOBODY } from "../../../src/lockfsm/index.js";
 import {
   type Command,
   decodeCommands,
-  encodeBatch,
-  encodeCommand,
   OP,
   RECORD_HEADER_BYTES,
   withOrigin,
@@ -21,6 +19,7 @@ import {
 } from "../../../src/server/offline/snapshot-files.js";
 import { snapshotOfDirectory } from "../../../src/server/offline/snapshot-from-directory.js";
 import { openDataDirectory } from "../../../src/storage/index.js";
+import { encodeBatch, encodeCommand } from "../../protocol/command-bytes.js";
 
 const IDENTITY = { nodeId: 3, clusterId: "c".repeat(32) };
 const SEGMENT_BYTES = 16 << 20;

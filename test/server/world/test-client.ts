@@ -7,7 +7,6 @@ import {
   type AttachCommand,
   type Attached,
   type Command,
-  encodeCommand,
   type Hello,
   type LockMode,
   MESSAGE,
@@ -23,6 +22,7 @@ import {
   Writer,
   writeRequest,
 } from "../../../src/protocol/index.js";
+import { encodeCommand } from "../../protocol/command-bytes.js";
 import type { ConnectionPeer, MemoryConnection, MemoryGateway, Shown } from "./memory-gateway.js";
 import type { WorldTime } from "./world-time.js";
 

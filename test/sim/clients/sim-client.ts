@@ -12,8 +12,6 @@ import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type AttachCommand,
   type Attached,
-  decodeCommand,
-  encodeCommand,
   MESSAGE,
   OP,
   type Refused,
@@ -22,6 +20,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
+import { decodeCommand, encodeCommand } from "../../protocol/command-bytes.js";
 import type { ViewedConnection } from "../checks/access/viewed-connection.js";
 import { canonicalTextOf } from "../checks/canonical-text.js";
 import type { Simulation } from "../engine/simulation.js";

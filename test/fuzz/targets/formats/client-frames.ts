@@ -5,11 +5,9 @@ import {
   BATCH_HEADER_BYTES,
   CLIENT_FRAME_BYTES_MAX,
   type ClientRequest,
-  decodeCommand,
   decodeCommands,
   decodeFrame,
   decodeOperation,
-  encodeBatch,
   isAttachCommand,
   isCommandOp,
   isOperationOp,
@@ -19,6 +17,7 @@ import {
   writeRecord,
 } from "../../../../src/protocol/index.js";
 import { anyCommand, anyOperation, anyQuery, requestsOf } from "../../../protocol/arbitraries.js";
+import { decodeCommand, encodeBatch } from "../../../protocol/command-bytes.js";
 import { encodeRequest, frameOf } from "../../../protocol/frames.js";
 import { mutateMsgpack } from "../../engine/msgpack-mutators.js";
 import { wordMutator } from "../../engine/mutators.js";

@@ -9,8 +9,6 @@ import {
   checkBatch,
   countRecords,
   decodeCommands,
-  encodeBatch,
-  encodeCommand,
   OP,
   RECORD_HEADER_BYTES,
   selectRecords,
@@ -19,6 +17,7 @@ import {
 import { MODEL_VERSION } from "../../../../src/protocol/model-version.js";
 import { rest, restored } from "../../../lockfsm/plans/snapshots.js";
 import { anyCommand } from "../../../protocol/arbitraries.js";
+import { encodeBatch, encodeCommand } from "../../../protocol/command-bytes.js";
 import { mutateMsgpack, readNode } from "../../engine/msgpack-mutators.js";
 import { type Mutator, replaced } from "../../engine/mutators.js";
 import { demand, demandEqual, demandSameBytes, type FuzzTarget } from "../../engine/target.js";

@@ -2,7 +2,8 @@
 
 import { requireHandedOver } from "../../../../src/client/options/hand-over-options.js";
 import { HoldfastError } from "../../../../src/errors/index.js";
-import { decodeCommand, encodeCommand, OP } from "../../../../src/protocol/index.js";
+import { OP } from "../../../../src/protocol/index.js";
+import { decodeCommand, encodeCommand } from "../../../protocol/command-bytes.js";
 import { mutateJson } from "../../engine/json-mutators.js";
 import { demand, type FuzzTarget } from "../../engine/target.js";
 

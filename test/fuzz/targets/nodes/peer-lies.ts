@@ -7,14 +7,10 @@
  */
 import { LockTable, NOBODY } from "../../../../src/lockfsm/index.js";
 import type { PeerMessage } from "../../../../src/net/types.js";
-import {
-  encodeBatch,
-  latestStampAfter,
-  STAMP_MAX,
-  STATUS,
-} from "../../../../src/protocol/index.js";
+import { latestStampAfter, STAMP_MAX, STATUS } from "../../../../src/protocol/index.js";
 import { type Configuration, type Entry, encodeConfiguration } from "../../../../src/raft/index.js";
 import { SnapshotDigest } from "../../../../src/storage/snapshots/digest.js";
+import { encodeBatch } from "../../../protocol/command-bytes.js";
 import type { WorldNode } from "../../../server/world/world.js";
 import type { Mutator } from "../../engine/mutators.js";
 import { demand, type FuzzTarget } from "../../engine/target.js";

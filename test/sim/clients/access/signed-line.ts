@@ -4,7 +4,6 @@
  */
 import {
   type AttachCommand,
-  encodeCommand,
   MESSAGE,
   OP,
   type Operation,
@@ -14,6 +13,7 @@ import {
   Writer,
   writeRequest,
 } from "../../../../src/protocol/index.js";
+import { encodeCommand } from "../../../protocol/command-bytes.js";
 import type { ViewedConnection } from "../../checks/access/viewed-connection.js";
 import type { ClientNetwork } from "../../world/network/client-network.js";
 import type { MessageLine } from "../../world/network/message-line.js";
