@@ -111,7 +111,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "isStateOrder(command) && command.mark !== orderCount",
     replace: "isStateOrder(command) && command.mark < 0",
-    seeds: [7],
+    seeds: [15],
   },
   {
     name: "refused-hand-over-keeps-the-hold",

@@ -45,7 +45,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/convert.ts",
     find: 'else if (held.mode === "exclusive") {',
     replace: 'else if (held.mode === "exclusive" && hold.sequence === 0) {',
-    seeds: [1],
+    seeds: [4],
   },
   {
     name: "upgrade-behind-the-queue",

@@ -106,6 +106,8 @@ export class SdkHeed implements HeedfulProcess {
     if (hold.count > 0) return `${hold.token} is handed over, and counted on`;
     if (hold.isCounted) return undefined;
     if (!hold.isHandedOver) return `${hold.token} was given back, and is handed over`;
+    // A hold that is handed over by itself keeps an upgrade that is not answered yet.
+    if (this.#holds.leaving.includes(hold)) return undefined;
     this.#world.board.noteShared(command.to, hold.sharedWhenLeft);
     return undefined;
   }
