@@ -36,7 +36,9 @@ test("a queue behaves like an array, however it is filled and emptied", () => {
         ]);
       }
       const visited: number[] = [];
-      fifo.forEach((item) => visited.push(item));
+      fifo.forEach((item) => {
+        visited.push(item);
+      });
       expect(visited).toEqual(model);
       expect(fifo.list()).toEqual(model);
     }),
