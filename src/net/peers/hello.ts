@@ -14,7 +14,8 @@ import { openFrame, PeerFrameError } from "./frame-cursor.js";
 import { HELLO_BYTES_MAX } from "./link-frame.js";
 import { type PeerFields, type PeerLayout, UNREAD } from "./peer-fields.js";
 
-/** The version of the model. */
+/** Where the version of the model stands, which is all that comes before the checksum. */
+export const HELLO_VERSION_AT = 0;
 const PREFIX_BYTES = 2;
 /** The most bytes of each address. */
 const ADDRESS_BYTES_MAX = 1_024;
@@ -81,7 +82,7 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   const frame = new PeerFrame(HELLO_BYTES_MAX);
   peerHello(frame, { identity, expectedId });
   const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt16BE(MODEL_VERSION);
+  prefix.writeUInt16BE(MODEL_VERSION, HELLO_VERSION_AT);
   return Buffer.concat([prefix, frame.finish()]);
 }
 
@@ -91,7 +92,7 @@ export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
   if (bytes.length < PREFIX_BYTES) {
     return refusal(PEER_CLOSE.badFrame, "malformed peer hello: cut short");
   }
-  const version = bytes.readUInt16BE();
+  const version = bytes.readUInt16BE(HELLO_VERSION_AT);
   if (version !== MODEL_VERSION) {
     const reason =
       `the hello has version ${version}, this node speaks ${MODEL_VERSION}: ` +

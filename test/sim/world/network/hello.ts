@@ -4,12 +4,13 @@
  * reader takes itself for that one, and finds the other as far from it as it is.
  */
 import type { PeerIdentity } from "../../../../src/net/index.js";
-import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
+import {
+  encodeHello,
+  HELLO_VERSION_AT,
+  type HelloRefusal,
+} from "../../../../src/net/peers/hello.js";
 import { PeerIdentities } from "../../../../src/net/peers/peer-identities.js";
 import { MODEL_VERSION } from "../../../../src/protocol/model-version.js";
-
-/** Where it stands, whatever the version. */
-const VERSION_AT = 4;
 
 export interface Speaker {
   readonly identity: PeerIdentity;
@@ -21,7 +22,7 @@ export interface Speaker {
 export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal | undefined {
   const bytes = Buffer.from(encodeHello(speaker.identity, reader.identity.nodeId));
   const version = MODEL_VERSION + speaker.versionOffset - reader.versionOffset;
-  bytes.writeUInt16BE(version, VERSION_AT);
+  bytes.writeUInt16BE(version, HELLO_VERSION_AT);
   const members = [speaker.identity.nodeId];
   const admitted = new PeerIdentities(reader.identity, members, new Map(), () => {}).admit(
     bytes,
