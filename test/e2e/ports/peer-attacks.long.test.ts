@@ -61,9 +61,14 @@ async function poseAs(from: NodeHandle, to: NodeHandle): Promise<RawLink> {
 }
 
 async function enter(identity: PeerIdentity, to: NodeHandle): Promise<RawLink> {
+  const connection = await greet(identity, to);
+  await connection.heard();
+  return connection;
+}
+
+async function greet(identity: PeerIdentity, to: NodeHandle): Promise<RawLink> {
   const connection = await RawLink.to(peerPorts[to.id - 1] ?? 0);
   connection.send(encodeHello(identity, to.id));
-  await connection.heard();
   return connection;
 }
 
@@ -269,7 +274,7 @@ test("a stolen node gets no link after its removal, whatever it said of members 
   await cluster.operate("member", "remove", String(stolen.id));
   for (const to of [leader, other]) {
     await until(`node ${to.id} to let it in no more`, async () => {
-      const connection = await enter(identity, to);
+      const connection = await greet(identity, to);
       connection.close(PEER_CLOSE.goingAway, "enough");
       return (await connection.ended).code === PEER_CLOSE.notAMember;
     });
