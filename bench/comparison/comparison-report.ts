@@ -4,7 +4,8 @@
  */
 
 import { machineText } from "../measures/machine.js";
-import { OWN_SYSTEM, type SystemName } from "../options/system-names.js";
+import type { RunName } from "../options/invocation.js";
+import { OWN_SYSTEM } from "../options/system-names.js";
 import { grouped } from "../workloads/report-table.js";
 import type { ThroughputResult } from "../workloads/throughput/throughput.js";
 import { linesOf, type Result } from "../workloads/workloads.js";
@@ -12,6 +13,7 @@ import { isLoad, type MeasuredStep } from "./comparison.js";
 
 const COLUMNS = [
   "system",
+  "connections",
   "cycles/s",
   "ours / theirs",
   "p50 ms",
@@ -29,7 +31,7 @@ const NOT_TOLD = "–";
 
 /** The rows of one load: this system and its peers, in columns. */
 export interface ComparedRow {
-  readonly name: SystemName;
+  readonly name: RunName;
   readonly result: ThroughputResult;
   readonly turns: readonly number[];
 }
@@ -48,7 +50,8 @@ export function rowsOf({ own, turns, peers }: MeasuredStep): ComparedRow[] {
 export function comparisonLines(steps: readonly MeasuredStep[]): string[] {
   return steps.flatMap((measured) => {
     const title = titleOf(measured);
-    return [title, "-".repeat(title.length), ...bodyLines(measured), ...leftOutLines(measured), ""];
+    const notes = [...versionLines(measured), ...leftOutLines(measured)];
+    return [title, "-".repeat(title.length), ...bodyLines(measured), ...notes, ""];
   });
 }
 
@@ -62,8 +65,8 @@ export function comparisonMarkdown(
     const lines = isLoad(measured.step.options.workload)
       ? markdownTable(cellsOf(measured))
       : ["```text", ...bodyLines(measured), "```"];
-    const left = leftOutLines(measured).map((line) => `- ${line}`);
-    const parts = [`## ${titleOf(measured)}`, lines.join("\n"), left.join("\n")];
+    const notes = [...versionLines(measured), ...leftOutLines(measured)].map((line) => `- ${line}`);
+    const parts = [`## ${titleOf(measured)}`, lines.join("\n"), notes.join("\n")];
     return parts.filter((part) => part !== "").join("\n\n");
   });
   const machine = machineOf(steps);
@@ -95,6 +98,11 @@ function bodyLines(measured: MeasuredStep): string[] {
   return own === undefined ? [] : linesOf(own as Result);
 }
 
+function versionLines(measured: MeasuredStep): string[] {
+  if (!isLoad(measured.step.options.workload)) return [];
+  return rowsOf(measured).map(({ name, result }) => `${name}: ${result.versions}`);
+}
+
 function leftOutLines({ missing, failed }: MeasuredStep): string[] {
   return [
     ...missing.map(({ name, reason }) => `${name} not measured: ${reason}`),
@@ -118,6 +126,7 @@ function cellsOfRow({ name, result, turns }: ComparedRow, own: ComparedRow | und
   const problems = problemsOf(result);
   return [
     problems === "" ? name : `${name} (${problems})`,
+    `${result.connections}`,
     rate,
     ratio,
     ...[acquireMs.p50, acquireMs.p99, acquireMs.p999, acquireMs.max].map(shortText),

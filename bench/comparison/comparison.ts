@@ -3,22 +3,22 @@
  * missing or fails is named and left out; the others continue.
  */
 import { LOAD_WORKLOADS, type Workload } from "../options/bench-numbers.js";
-import type { Several, Step } from "../options/invocation.js";
-import { OWN_SYSTEM, type SystemName } from "../options/system-names.js";
-import type { PeerName } from "../peers/peer.js";
+import type { Run, RunName, Several, Step } from "../options/invocation.js";
+import { isPeer, OWN_SYSTEM } from "../options/system-names.js";
 import { PEERS } from "../peers/peers.js";
+import { nodeBinary } from "../programs/node-binary.js";
 import type { ThroughputResult } from "../workloads/throughput/throughput.js";
 import { measureApart } from "./measured-process.js";
 import type { SavedResults } from "./saved-results.js";
 
-/** One system in one step: the median turn, and the rates of all turns. */
+/** One row of a step besides this system: the median turn, and the rates of all turns. */
 export interface MeasuredPeer extends ThroughputResult {
-  readonly name: PeerName;
+  readonly name: RunName;
   readonly turns: readonly number[];
 }
 
 export interface LeftOut {
-  readonly name: SystemName;
+  readonly name: RunName;
   readonly reason: string;
 }
 
@@ -60,26 +60,37 @@ async function measureStep(
 ): Promise<MeasuredStep> {
   const missing: LeftOut[] = [];
   const failed: LeftOut[] = [];
-  const results = new Map<SystemName, object[]>();
-  for (const name of step.systems) {
-    const reason = reasonToLeaveOut(name, step);
-    if (reason === undefined) results.set(name, []);
-    else missing.push({ name, reason });
+  const results = new Map<RunName, object[]>();
+  const runtimes = new Map<RunName, string>();
+  for (const run of step.runs) {
+    const { name } = run;
+    const reason = reasonToLeaveOut(run);
+    if (reason !== undefined) {
+      missing.push({ name, reason });
+      continue;
+    }
+    try {
+      // Before the measurements, whose time is limited.
+      runtimes.set(name, await prepared(run, signal, onNote));
+      results.set(name, []);
+    } catch (error) {
+      failed.push({ name, reason: failureOf(error, signal) });
+    }
   }
   // Other workloads repeat their measurement themselves, in rounds and runs.
   const count = isLoad(step.options.workload) ? turns : 1;
   for (let turn = 1; turn <= count; turn += 1) {
-    for (const [name, list] of [...results]) {
-      const argv = name === OWN_SYSTEM ? step.argv : [...step.argv, `--system=${name}`];
-      const id = `${argv.join(" ")} #${turn}`;
+    for (const { name, node, argv } of step.runs) {
+      const [list, runtime] = [results.get(name), runtimes.get(name)];
+      if (list === undefined || runtime === undefined) continue;
+      const id = `${[...argv, ...(node === undefined ? [] : [`--node=${node}`])].join(" ")} #${turn}`;
       let result = saved.get(id);
       if (result === undefined) {
         onNote(`${step.argv.join(" ")}: ${name}${count > 1 ? `, turn ${turn} of ${count}` : ""}`);
         try {
-          result = await measureApart(argv, step.options, signal);
+          result = await measureApart(argv, step.options, runtime, signal);
         } catch (error) {
-          signal.throwIfAborted();
-          const reason = error instanceof Error ? error.message : String(error);
+          const reason = failureOf(error, signal);
           onNote(`${name} FAILED: ${reason}`);
           failed.push({ name, reason });
           results.delete(name);
@@ -93,19 +104,37 @@ async function measureStep(
   return assembled(step, results, missing, failed);
 }
 
-function reasonToLeaveOut(name: SystemName, { options }: Step): string | undefined {
-  if (name === OWN_SYSTEM) return undefined;
-  const { missing, connectionsMax } = PEERS[name];
+function failureOf(error: unknown, signal: AbortSignal): string {
+  signal.throwIfAborted();
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Resolves with the Node.js that measures it, when all is built and fetched that it needs. */
+async function prepared(
+  { system, node }: Run,
+  signal: AbortSignal,
+  onNote: (text: string) => void,
+): Promise<string> {
+  if (isPeer(system)) await PEERS[system].prepare?.({ signal, onNote });
+  return node === undefined ? process.execPath : await nodeBinary(node, { signal, onNote });
+}
+
+function reasonToLeaveOut({ system, options }: Run): string | undefined {
+  if (!isPeer(system)) return undefined;
+  const { missing, connectionsMax, closedLoopsOnly } = PEERS[system];
   if (connectionsMax !== undefined && "connections" in options) {
     const { count, reason } = connectionsMax;
     if (options.connections > count) return `not with more than ${count} connections: ${reason}`;
+  }
+  if (closedLoopsOnly !== undefined && "rate" in options && options.rate > 0) {
+    return `not with --rate: ${closedLoopsOnly}`;
   }
   return missing();
 }
 
 function assembled(
   step: Step,
-  results: ReadonlyMap<SystemName, readonly object[]>,
+  results: ReadonlyMap<RunName, readonly object[]>,
   missing: readonly LeftOut[],
   failed: readonly LeftOut[],
 ): MeasuredStep {

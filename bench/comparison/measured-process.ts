@@ -21,14 +21,17 @@ const END_MS_MAX = 30_000;
 /**
  * Rejects with the failure that the process reported, if it took too long, and if `signal` is
  * aborted.
+ *
+ * @param runtime the Node.js that runs it, and the nodes that it starts
  */
 export async function measureApart(
   argv: readonly string[],
   options: BenchOptions,
+  runtime: string,
   signal: AbortSignal,
 ): Promise<object> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, [MAIN, ...argv, "--json", "--supervised"], {
+  const child = spawn(runtime, [MAIN, ...argv, "--json", "--supervised"], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, [LOAD_BEFORE_VARIABLE]: String(describeMachine().loadBefore) },
   });

@@ -19,6 +19,7 @@ export class ClosedLoop<Service = Client> extends LoadLoop<Service> {
   async stop(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.#workers);
+    await this.released();
   }
 
   async #work(client: Service, worker: number): Promise<void> {

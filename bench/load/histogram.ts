@@ -23,11 +23,12 @@ export class Histogram {
     return this.#maxMs;
   }
 
-  record(milliseconds: number): void {
+  /** `count`: how often it occurred. */
+  record(milliseconds: number, count = 1): void {
     const micros = Math.min(MICROS_MAX, Math.max(0, Math.round(milliseconds * 1_000)));
     const bucket = bucketOf(micros);
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.#count += 1;
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count;
+    this.#count += count;
     if (milliseconds > this.#maxMs) this.#maxMs = milliseconds;
   }
 

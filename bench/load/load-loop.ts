@@ -7,6 +7,7 @@ import { HoldfastError } from "../../src/index.js";
 import { GrantWitness, type Rule } from "./grant-witness.js";
 import { Histogram } from "./histogram.js";
 import type { LoadedLock, LoadShape } from "./load-shapes.js";
+import type { MeasuredLoad } from "./measured-load.js";
 
 /** After an error, so that a cluster that is down is not asked in a busy loop. */
 const ERROR_PAUSE_MS = 50;
@@ -17,25 +18,22 @@ export interface LoopOptions<Service> {
   readonly shape: LoadShape<Service>;
 }
 
-export abstract class LoadLoop<Service> {
-  /** From the intended begin of a cycle until its lock was granted. */
+export abstract class LoadLoop<Service> implements MeasuredLoad {
   readonly acquireTimes = new Histogram();
-  /** The same by kind, if the shape distinguishes kinds. */
   readonly acquireTimesByKind = new Map<string, Histogram>();
-  /** Complete cycles that ended since `reset`. */
   cycles = 0;
-  /** Number of errors by code since `reset`. */
   readonly errors = new Map<string, number>();
   protected readonly stopping = new AbortController();
   readonly #shape: LoadShape<Service>;
   readonly #witness: GrantWitness;
+  /** By worker: its last release, if the shape does not wait for it. */
+  readonly #releasing = new Map<number, Promise<void>>();
 
   constructor({ shape }: LoopOptions<Service>) {
     this.#shape = shape;
     this.#witness = new GrantWitness(shape.limit);
   }
 
-  /** The violations of each rule since the start. */
   get violations(): Readonly<Record<Rule, number>> {
     return this.#witness.violations;
   }
@@ -45,7 +43,6 @@ export abstract class LoadLoop<Service> {
     return this.#witness.total;
   }
 
-  /** Forgets all counts except violations. */
   reset(): void {
     this.acquireTimes.clear();
     this.acquireTimesByKind.clear();
@@ -53,7 +50,9 @@ export abstract class LoadLoop<Service> {
     this.cycles = 0;
   }
 
-  /** Lets every worker finish its cycle; waits end at once if they can. */
+  /** The counts are in this process. */
+  collect(): void {}
+
   abstract stop(): Promise<void>;
 
   /** One acquire and release by a worker, intended to begin at `intendedMs`. */
@@ -65,10 +64,27 @@ export abstract class LoadLoop<Service> {
       this.#witness.onGranted(lock);
       if (this.#shape.isKeptForATurn === true) await nextTurn();
       this.#witness.onReleasing(lock);
+      const releasing = this.#release(lock);
+      if (this.#shape.isReleaseAwaited === false) this.#releasing.set(worker, releasing);
+      else await releasing;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#count(this.#codeOf(error));
+      await delay(ERROR_PAUSE_MS);
+    }
+  }
+
+  /** Resolves when no release is under way. */
+  protected async released(): Promise<void> {
+    await Promise.all(this.#releasing.values());
+  }
+
+  async #release(lock: LoadedLock): Promise<void> {
+    try {
       if ((await lock.release()).released) this.cycles += 1;
       else this.#count("LOCK_LOST");
     } catch (error) {
-      if (signal.aborted) return;
+      if (this.stopping.signal.aborted) return;
       this.#count(this.#codeOf(error));
       await delay(ERROR_PAUSE_MS);
     }

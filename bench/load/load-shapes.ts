@@ -2,6 +2,7 @@
 import { RandomStream } from "../../lab/random-stream.js";
 import type { Client, Lock, WantedItem } from "../../src/index.js";
 import type { LoadOptions } from "../options/bench-options.js";
+import { UNAWAITED_SYSTEM } from "../options/system-names.js";
 import type { WitnessedLock } from "./grant-witness.js";
 import { Zipf } from "./zipf.js";
 
@@ -30,6 +31,11 @@ export interface LoadShape<Service = Client> {
    * tokens, but never sees two holds at once.
    */
   readonly isKeptForATurn?: boolean;
+  /**
+   * False: a worker asks for its next lock without waiting for the answer to its release, so both
+   * travel together. A cycle counts when its release is confirmed.
+   */
+  readonly isReleaseAwaited?: boolean;
 }
 
 /** For `rw`: one acquire in this many is exclusive. */
@@ -39,6 +45,11 @@ const AT_ONCE = { min: 2, max: 4 } as const;
 const SEED = 1;
 
 export function loadShape(options: LoadOptions, prefix: string): LoadShape {
+  const shape = awaitedShape(options, prefix);
+  return options.system === UNAWAITED_SYSTEM ? { ...shape, isReleaseAwaited: false } : shape;
+}
+
+function awaitedShape(options: LoadOptions, prefix: string): LoadShape {
   const random = new RandomStream(SEED);
   switch (options.workload) {
     case "uncontended":

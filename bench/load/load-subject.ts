@@ -4,16 +4,16 @@
  */
 
 import type { MeasuredProcess } from "../measures/process-cpu.js";
-import type { LoadShape } from "./load-shapes.js";
+import type { MeasuredLoad } from "./measured-load.js";
 
-/** `Client`: of this system or of the peer. */
-export interface LoadSubject<Client> {
-  readonly clients: readonly Client[];
-  /** The measured load. */
-  readonly shape: LoadShape<Client>;
-  /** The load of the warm-up: each worker on a lock of its own. */
-  readonly warmUpShape: LoadShape<Client>;
-  /** This process and the servers' processes, as far as they run on this machine. */
+export interface LoadSubject {
+  /** Connections that the load has. */
+  readonly connections: number;
+  /** What runs the servers and the load, with versions. */
+  readonly versions: string;
+  /** Begins the measured load. */
+  begin(): Promise<MeasuredLoad>;
+  /** The processes of the load and the servers, as far as they run on this machine. */
   processes(): Promise<readonly MeasuredProcess[]>;
   /** Name of the process that leads, if there is one. */
   leader(): Promise<string | null>;

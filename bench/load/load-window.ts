@@ -7,7 +7,7 @@ import type { MeasuredProcess } from "../measures/process-cpu.js";
 import { type ProcessUsage, UsageMeter } from "../measures/process-usage.js";
 import { tenths } from "../measures/statistics.js";
 import type { Histogram } from "./histogram.js";
-import type { LoadLoop } from "./load-loop.js";
+import type { MeasuredLoad } from "./measured-load.js";
 
 export interface Latencies {
   readonly p50: number;
@@ -31,23 +31,24 @@ export interface LoadWindow extends ProcessUsage {
 
 /** `signal` ends it early, by rejecting. */
 export async function measureLoad(
-  loop: Pick<LoadLoop<unknown>, "reset" | "cycles" | "acquireTimes" | "acquireTimesByKind">,
+  load: Pick<MeasuredLoad, "reset" | "collect" | "cycles" | "acquireTimes" | "acquireTimesByKind">,
   processes: readonly MeasuredProcess[],
   milliseconds: number,
   signal: AbortSignal,
 ): Promise<LoadWindow> {
-  loop.reset();
+  await load.reset();
   const meter = new UsageMeter(processes);
   const startMs = performance.now();
   await delay(milliseconds, undefined, { signal });
+  await load.collect();
   const seconds = (performance.now() - startMs) / 1_000;
-  const { cycles } = loop;
+  const { cycles } = load;
   const usage = meter.usage();
-  const kinds = [...loop.acquireTimesByKind].sort(([a], [b]) => (a < b ? -1 : 1));
+  const kinds = [...load.acquireTimesByKind].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     seconds: thousandths(seconds),
     cyclesPerSecond: tenths(cycles / seconds),
-    acquireMs: latenciesOf(loop.acquireTimes),
+    acquireMs: latenciesOf(load.acquireTimes),
     acquireMsByKind: Object.fromEntries(kinds.map(([kind, times]) => [kind, latenciesOf(times)])),
     ...usage,
     cpuMicrosPerCycle: perCycle(usage.cpuSecondsPerProcess, cycles),

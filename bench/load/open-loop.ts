@@ -50,6 +50,7 @@ export class OpenLoop<Service = Client> extends LoadLoop<Service> {
     this.stopping.abort();
     clearTimeout(this.#timer);
     await Promise.all(this.#busy);
+    await this.released();
   }
 
   /** Begins the cycles that are due, if there are workers, and schedules the next one. */

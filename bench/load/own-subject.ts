@@ -1,13 +1,13 @@
 /** This system as the subject of a load: a cluster of its own for the run, or a running one. */
 
-import type { Client } from "../../src/index.js";
 import { clusterStatus, type NodeReport } from "../../src/index.js";
 import type { ClientFiles } from "../cluster/bench-certificates.js";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { fetchMetrics } from "../cluster/node-pages.js";
 import { withOwnCluster } from "../cluster/own-cluster.js";
 import type { LoadOptions } from "../options/bench-options.js";
-import { loadShape, ownKeys } from "./load-shapes.js";
+import { beginLoops } from "./begin-loops.js";
+import { loadShape } from "./load-shapes.js";
 import { LOAD_PROCESS, type LoadSubject } from "./load-subject.js";
 
 const SYNCS = "holdfast_log_syncs_total";
@@ -17,7 +17,7 @@ type Reachable = Extract<NodeReport, { readonly isReachable: true }>;
 export async function withOwnSubject<T>(
   options: LoadOptions,
   signal: AbortSignal,
-  work: (subject: LoadSubject<Client>) => Promise<T>,
+  work: (subject: LoadSubject) => Promise<T>,
 ): Promise<T> {
   const { endpoints, tls: isEncrypted } = options;
   if (endpoints !== undefined) return withClients({ endpoints, tls: {} }, options, signal, work);
@@ -33,7 +33,7 @@ async function withClients<T>(
   reached: Reached,
   options: LoadOptions,
   signal: AbortSignal,
-  work: (subject: LoadSubject<Client>) => Promise<T>,
+  work: (subject: LoadSubject) => Promise<T>,
 ): Promise<T> {
   const { connections, attach } = options;
   const attached = attach === "follower" ? [await findFollower(reached)] : reached.endpoints;
@@ -42,9 +42,9 @@ async function withClients<T>(
   const prefix = runPrefix();
   try {
     return await work({
-      clients,
-      shape: loadShape(options, prefix),
-      warmUpShape: ownKeys(`${prefix}/warm-up`),
+      connections: clients.length,
+      versions: `Node.js ${process.versions.node}`,
+      begin: async () => beginLoops(clients, loadShape(options, prefix), options),
       processes: async () => {
         const local = (await reachable(reached)).filter((node) => isLoopback(node.endpoint));
         return [LOAD_PROCESS, ...local.map(({ id, pid }) => ({ name: `n${id}`, pid }))];

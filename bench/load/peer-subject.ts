@@ -7,11 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { drained, runPrefix } from "../cluster/bench-clients.js";
 import type { LoadOptions } from "../options/bench-options.js";
-import type { GiveBack, PeerClient, PeerLoad, PeerName, RunningPeer } from "../peers/peer.js";
+import { CLOSED_LOOPS_ONLY, LoadProgram } from "../peers/load-program.js";
+import type { GiveBack, PeerClient, PeerName, RunningPeer } from "../peers/peer.js";
+import type { PeerLoad } from "../peers/peer-load.js";
 import { PEERS } from "../peers/peers.js";
+import { beginLoops } from "./begin-loops.js";
 import type { LoadedLock, LoadShape } from "./load-shapes.js";
 import { LOAD_PROCESS, type LoadSubject } from "./load-subject.js";
-import { WARM_UP_WORKERS } from "./warm-up.js";
+import type { MeasuredLoad } from "./measured-load.js";
 
 /** A server that runs under another user must be able to reach its own directory. */
 const PASSABLE = 0o711;
@@ -21,11 +24,12 @@ export async function withPeerSubject<T>(
   name: PeerName,
   options: LoadOptions,
   signal: AbortSignal,
-  work: (subject: LoadSubject<PeerClient>) => Promise<T>,
+  work: (subject: LoadSubject) => Promise<T>,
 ): Promise<T> {
   const kind = PEERS[name];
   const missing = kind.missing();
   if (missing !== undefined) throw new Error(missing);
+  await kind.prepare?.({ signal, onNote: (text) => process.stderr.write(`bench: ${text}\n`) });
   const directory = await mkdtemp(join(tmpdir(), "holdfast-bench-peer-"));
   try {
     await chmod(directory, PASSABLE);
@@ -42,29 +46,45 @@ export async function withPeerSubject<T>(
 
 async function withClients<T>(
   peer: RunningPeer,
-  { workload, connections, workers }: LoadOptions,
+  options: LoadOptions,
   signal: AbortSignal,
-  work: (subject: LoadSubject<PeerClient>) => Promise<T>,
+  work: (subject: LoadSubject) => Promise<T>,
 ): Promise<T> {
+  const { workload, connections, workers } = options;
   const prefix = runPrefix();
   const isShared = workload === "contended";
-  const own = isShared ? [`${prefix}/one`] : numbered(`${prefix}/own`, workers);
-  const warmUp = numbered(`${prefix}/warm-up`, WARM_UP_WORKERS);
-  const load: PeerLoad = { connections, workers, keys: [...own, ...warmUp], isShared, signal };
-  const clients = await peer.connect(load);
+  const keys = isShared ? [`${prefix}/one`] : numbered(`${prefix}/own`, workers);
+  const load: PeerLoad = { connections, workers, keys, isShared, signal };
+  const connected = await peer.connect(load);
+  const isProgram = connected instanceof LoadProgram;
   try {
     return await work({
-      clients,
-      shape: peerShape(own),
-      warmUpShape: peerShape(warmUp),
-      processes: async () => [LOAD_PROCESS, ...peer.processes()],
+      connections: isProgram ? connections : connected.length,
+      versions: peer.versions,
+      begin: () => beginLoad(connected, keys, options),
+      processes: async () => {
+        const program = isProgram ? [{ name: LOAD_PROCESS.name, pid: connected.pid }] : [];
+        return [LOAD_PROCESS, ...program, ...peer.processes()];
+      },
       leader: async () => null,
       // The results must not be lost because a server does not report in time.
       syncs: () => peer.syncs().catch(() => undefined),
     });
   } finally {
-    await drained(Promise.allSettled(clients.map((client) => client.close())));
+    const ends = isProgram ? [connected.stop()] : connected.map((client) => client.close());
+    await drained(Promise.allSettled(ends));
   }
+}
+
+async function beginLoad(
+  connected: readonly PeerClient[] | LoadProgram,
+  keys: readonly string[],
+  options: LoadOptions,
+): Promise<MeasuredLoad> {
+  if (!(connected instanceof LoadProgram)) return beginLoops(connected, peerShape(keys), options);
+  if (options.rate > 0) throw new Error(CLOSED_LOOPS_ONLY);
+  await connected.begin();
+  return connected;
 }
 
 /** The one key of all workers, or each worker's own. */

@@ -8,7 +8,6 @@ import {
   wholeFrom,
   words,
 } from "../../lab/command-line.js";
-import { PEER_NAMES } from "../peers/peer.js";
 import {
   COMPARED_WORKLOADS,
   LOAD_WORKLOADS,
@@ -19,7 +18,13 @@ import {
   WORKLOADS,
   type Workload,
 } from "./bench-numbers.js";
-import { ATTACHMENTS, type Attachment, SYSTEM_NAMES, type SystemName } from "./system-names.js";
+import {
+  ATTACHMENTS,
+  type Attachment,
+  COMPARED_SYSTEMS,
+  SYSTEM_NAMES,
+  type SystemName,
+} from "./system-names.js";
 
 /** The flags of one measurement; a number that was not given has a default of its workload. */
 export interface MeasureFlags extends Readonly<Partial<Record<NumberName, number>>> {
@@ -45,6 +50,8 @@ export interface ResultFlags {
 
 export interface BenchFlags extends MeasureFlags, ResultFlags {
   readonly peers?: readonly string[] | undefined;
+  /** Versions of Node.js with which this system is measured too. */
+  readonly node?: readonly string[] | undefined;
   /** Ends when its standard input does: a process that another bench has started. */
   readonly supervised?: true | undefined;
 }
@@ -61,6 +68,7 @@ const EXAMPLES = `Examples:
   npm run bench -- contended --workers 64      one lock: hand-overs per second
   npm run bench -- uncontended --rate 5000     5,000 cycles begin per second
   npm run bench -- uncontended --peers all     compared with Redis, etcd, others
+  npm run bench -- uncontended --node 22,24    with other versions of Node.js
   npm run bench -- --all --peers all           tables and a chart of everything
   npm run bench -- doors                       HTTP, and redlock unchanged
   npm run bench -- failover --runs 20          time without service
@@ -121,10 +129,18 @@ export function benchCommand(): Command {
     .addOption(
       new Option(
         "--peers <names>",
-        `measure these systems too, with ${COMPARED} (all, ${PEER_NAMES.join(", ")})`,
+        `measure these systems too, with ${COMPARED} (all, ${COMPARED_SYSTEMS.join(", ")})`,
       )
         .argParser(words)
         .conflicts("system"),
+    )
+    .addOption(
+      new Option(
+        "--node <versions>",
+        "loads: measure this system with these versions of Node.js too, such as 22,24",
+      )
+        .argParser(words)
+        .conflicts(["system", "endpoints", "all"]),
     )
     .option(
       "--turns <n>",

@@ -57,7 +57,7 @@ export const NUMBERS = {
     max: 100_000,
   },
   connections: {
-    about: "number of clients that share the load",
+    about: "number of clients that share the load; peers without competition: see README",
     defaults: everywhereBut(["sessions", "storm", "floods"], 8),
     min: 1,
     max: 10_000,
@@ -120,8 +120,9 @@ export const NUMBERS = {
     max: 15_000,
   },
   warmup: {
-    about: "seconds for which 256 workers warm the processes up",
-    defaults: ofEach(WORKLOADS, 3),
+    about: "seconds of warming up: loads by the measured load, others by 256 workers",
+    // The compiler of Node.js works for 15 to 20 seconds after a start, and others do too.
+    defaults: { ...ofEach(WORKLOADS, 3), ...ofEach(LOAD_WORKLOADS, 20) },
     min: 0,
     max: 3_600,
   },

@@ -14,7 +14,8 @@ import {
   type NumberRule,
   type Workload,
 } from "./bench-numbers.js";
-import { type Attachment, OWN_SYSTEM, type SystemName } from "./system-names.js";
+import { bestConnections } from "./best-connections.js";
+import { type Attachment, isPeer, OWN_SYSTEM, type SystemName } from "./system-names.js";
 
 /** `NUMBERS` says what they mean. */
 type Numbers<Name extends NumberName> = Readonly<Record<Name, number>>;
@@ -78,8 +79,10 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
       throw new UsageError(`--keys ${keys}: multi needs at least ${MULTI_KEYS_MIN}`);
     }
     const { rate = 0 } = numbers;
+    const isBest = isPeer(system) && workload === "uncontended" && flags.connections === undefined;
+    const best = isBest ? bestConnections(system, connections) : connections;
     // A connection without a worker would have nothing to do.
-    const used = Math.min(connections, workers);
+    const used = Math.min(best, workers);
     const load = { workers, connections: used, seconds, keys, limit, rate };
     if (tls && endpoints !== undefined) {
       throw new UsageError("--tls: is for a cluster that the bench starts");
@@ -115,7 +118,7 @@ function isLoadWorkload(workload: Workload): workload is LoadWorkload {
   return (LOAD_WORKLOADS as readonly Workload[]).includes(workload);
 }
 
-/** A peer has only exclusive locks, and servers of its own. */
+/** A compared system has only exclusive locks, and servers that the bench starts. */
 function demandComparable(
   workload: Workload,
   system: SystemName,
@@ -124,7 +127,7 @@ function demandComparable(
   if (tls) throw new UsageError(`--tls: ${system} is measured without it`);
   if (!(COMPARED_WORKLOADS as readonly Workload[]).includes(workload)) {
     const names = COMPARED_WORKLOADS.join(" and ");
-    throw new UsageError(`--system ${system}: peers are measured only with ${names}`);
+    throw new UsageError(`--system ${system}: is measured only with ${names}`);
   }
   if (endpoints !== undefined) {
     throw new UsageError(`--endpoints: ${system} is started by the bench`);

@@ -4,31 +4,31 @@
  * protocols, on this system and on the one that they were made for.
  */
 
-import { PEER_NAMES, type PeerName } from "../peers/peer.js";
 import type { MeasureFlags } from "./bench-flags.js";
 import type { Workload } from "./bench-numbers.js";
+import { COMPARED_SYSTEMS, type ComparedSystem } from "./system-names.js";
 
 export interface PlannedStep {
   readonly workload: Workload;
   readonly flags?: MeasureFlags;
-  /** Requested peers are measured too if they are among these. */
-  readonly peers?: readonly PeerName[];
+  /** Requested systems are measured too if they are among these. */
+  readonly peers?: readonly ComparedSystem[];
 }
 
 export const PLAN: readonly PlannedStep[] = [
-  { workload: "uncontended", flags: { workers: 1_024 }, peers: PEER_NAMES },
+  { workload: "uncontended", flags: { workers: 1_024 }, peers: COMPARED_SYSTEMS },
   // The cost of a connection; only peers that are made for this number of them.
   {
     workload: "uncontended",
     flags: { workers: 1_024, connections: 1_024 },
     peers: ["redis", "redis-aof"],
   },
-  { workload: "uncontended", flags: { workers: 64 }, peers: PEER_NAMES },
-  { workload: "uncontended", flags: { workers: 1 }, peers: PEER_NAMES },
+  { workload: "uncontended", flags: { workers: 64 }, peers: COMPARED_SYSTEMS },
+  { workload: "uncontended", flags: { workers: 1 }, peers: COMPARED_SYSTEMS },
   { workload: "uncontended", flags: { workers: 1, attach: "follower" } },
   { workload: "uncontended", flags: { workers: 1_024, tls: true } },
-  { workload: "contended", flags: { workers: 64 }, peers: PEER_NAMES },
-  { workload: "contended", flags: { workers: 2 }, peers: PEER_NAMES },
+  { workload: "contended", flags: { workers: 64 }, peers: COMPARED_SYSTEMS },
+  { workload: "contended", flags: { workers: 2 }, peers: COMPARED_SYSTEMS },
   { workload: "hot-set" },
   { workload: "rw" },
   { workload: "semaphore" },

@@ -5,13 +5,17 @@
 import { freePorts } from "../../lab/free-ports.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { connectHttp } from "./http-client.js";
-import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
+import { packageVersion } from "./load-package.js";
+import type { PeerClient, PeerKind, RunningPeer } from "./peer.js";
+import type { PeerLoad } from "./peer-load.js";
 import { connectRedlockClients } from "./redis/redlock-client.js";
 
 const NODES = 3;
 
 interface Door {
   readonly about: string;
+  /** The client, with its version. */
+  readonly client: string;
   /** Further flags of each node. */
   readonly flagsOf: (node: number) => readonly string[];
   /** `leader`: the index of the node that leads. */
@@ -20,6 +24,7 @@ interface Door {
 
 export const httpDoor: PeerKind = doorKind(async () => ({
   about: "three nodes, plain HTTP at the leader",
+  client: "a lean HTTP client",
   flagsOf: () => [],
   connect: (cluster, leader, load) => {
     const { port } = new URL(cluster.nodes[leader]?.endpoint ?? "");
@@ -32,6 +37,7 @@ export const redlockDoor: PeerKind = doorKind(async () => {
   const ports = await freePorts(NODES);
   return {
     about: "three nodes, the package redlock unchanged at the Redis port of the leader",
+    client: `${packageVersion("redlock5")} over ${packageVersion("ioredis")}`,
     flagsOf: (node) => [`--redis-listen=127.0.0.1:${ports[node - 1]}`],
     connect: (_cluster, leader, load) => connectRedlockClients([ports[leader] ?? 0], load),
   };
@@ -58,6 +64,7 @@ function doorKind(make: () => Promise<Door>): PeerKind {
       });
       const { nodes } = cluster;
       return {
+        versions: `Node.js ${process.versions.node}, ${door.client}`,
         processes: () => nodes.map(({ id, pid }) => ({ name: `n${id}`, pid })),
         syncs: async () => undefined,
         death: ended.then(() => new Promise<never>(() => undefined)),

@@ -3,7 +3,8 @@
  * another. It reads only what it asks for, so that the load process does not measure itself.
  */
 import { connect, type Socket } from "node:net";
-import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
+import type { GiveBack, PeerClient } from "./peer.js";
+import type { PeerLoad } from "./peer-load.js";
 
 const HOST = "127.0.0.1";
 const TTL_MS = 30_000;

@@ -9,7 +9,8 @@
 import { randomBytes } from "node:crypto";
 import type { Client } from "pg";
 import { loadPackage } from "./load-package.js";
-import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
+import type { GiveBack, PeerClient } from "./peer.js";
+import type { PeerLoad } from "./peer-load.js";
 import { LocalTurns, Wakeups } from "./wake-ups.js";
 
 const LEASE_MS = 30_000;

@@ -6,8 +6,11 @@ import { promisify } from "node:util";
 import { findCommand, versionedDirectories } from "../../lab/find-command.js";
 import { freePorts } from "../../lab/free-ports.js";
 import type { MeasuredProcess } from "../measures/process-cpu.js";
+import { runTool } from "../programs/cached-folder.js";
 import { childrenOf } from "./child-processes.js";
-import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
+import { packageVersion } from "./load-package.js";
+import type { PeerClient, PeerKind, RunningPeer } from "./peer.js";
+import type { PeerLoad } from "./peer-load.js";
 import { CREATE_TABLE, connectAdvisory, connectTable, openPostgres } from "./postgres-locks.js";
 import { RunningServers } from "./running-servers.js";
 
@@ -51,7 +54,9 @@ function postgresKind(about: string, connect: Connect): PeerKind {
       } as const;
       const running = await RunningServers.start({ postgres: server }, () => prepare(port), signal);
       const [postmaster] = running.processes;
+      const said = await runTool(command, ["--version"], { signal });
       return {
+        versions: `PostgreSQL ${/\) (\S+)/.exec(said)?.[1]}, ${packageVersion("pg")}`,
         processes: () => processesOf(postmaster?.pid ?? 0),
         syncs: () => syncsOf(port),
         death: running.death,

@@ -7,7 +7,8 @@
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { loadPackage } from "../load-package.js";
-import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import type { GiveBack, PeerClient } from "../peer.js";
+import type { PeerLoad } from "../peer-load.js";
 import { LocalTurns, Wakeups } from "../wake-ups.js";
 
 const HOST = "127.0.0.1";

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { freePorts } from "../../../lab/free-ports.js";
 import { fileOf, lackOf, REDIS, redisArguments } from "../../../lab/peer-servers.js";
 import { askRedis } from "../../../lab/redis-command.js";
-import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "../peer.js";
+import { runTool } from "../../programs/cached-folder.js";
+import { packageVersion } from "../load-package.js";
+import type { PeerClient, PeerKind, RunningPeer } from "../peer.js";
+import type { PeerLoad } from "../peer-load.js";
 import { RunningServers } from "../running-servers.js";
 import { connectRedis } from "./redis-locks.js";
 import { connectRedlockClients } from "./redlock-client.js";
@@ -18,6 +21,8 @@ interface Arrangement {
   readonly about: string;
   readonly nodes: number;
   readonly isSynced: boolean;
+  /** The packages that make its client. */
+  readonly packages: readonly string[];
   readonly connect: (ports: readonly number[], load: PeerLoad) => Promise<PeerClient[]>;
 }
 
@@ -27,6 +32,7 @@ export const redis: PeerKind = redisKind({
   about: "one node, nothing on disk",
   nodes: 1,
   isSynced: false,
+  packages: ["ioredis"],
   connect: connectOne,
 });
 
@@ -34,6 +40,7 @@ export const redisAof: PeerKind = redisKind({
   about: "one node, appendfsync always",
   nodes: 1,
   isSynced: true,
+  packages: ["ioredis"],
   connect: connectOne,
 });
 
@@ -41,6 +48,7 @@ export const redlock: PeerKind = redisKind({
   about: "five nodes, appendfsync always",
   nodes: REDLOCK_NODES,
   isSynced: true,
+  packages: ["ioredis"],
   connect: connectRedlock,
 });
 
@@ -48,10 +56,11 @@ export const redlockClient: PeerKind = redisKind({
   about: "five nodes, appendfsync always, the package redlock unchanged",
   nodes: REDLOCK_NODES,
   isSynced: true,
+  packages: ["redlock5", "ioredis"],
   connect: connectRedlockClients,
 });
 
-function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
+function redisKind({ about, nodes, isSynced, packages, connect }: Arrangement): PeerKind {
   return {
     about,
     missing: () => lackOf(REDIS),
@@ -75,7 +84,10 @@ function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
         return (await Promise.all(questions)).every((answer) => answer === "PONG");
       };
       const running = await RunningServers.start(servers, areReady, signal);
+      const said = await runTool(command, ["--version"], { signal });
+      const client = packages.map(packageVersion).join(" over ");
       return {
+        versions: `Redis ${/ v=(\S+)/.exec(said)?.[1]}, ${client}`,
         processes: () => running.processes,
         // Redis does not count its syncs.
         syncs: async () => undefined,

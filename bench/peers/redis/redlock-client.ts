@@ -7,7 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type Redlock from "redlock5";
 import { loadPackage } from "../load-package.js";
-import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import type { GiveBack, PeerClient } from "../peer.js";
+import type { PeerLoad } from "../peer-load.js";
 import { LocalTurns } from "../wake-ups.js";
 
 const HOST = "127.0.0.1";

@@ -5,7 +5,8 @@
  * slower nodes.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import type { GiveBack, PeerClient } from "../peer.js";
+import type { PeerLoad } from "../peer-load.js";
 import { LocalTurns } from "../wake-ups.js";
 import { connectKeys, type RedisKeys } from "./redis-locks.js";
 

@@ -27,6 +27,7 @@ export function throughputLines(result: ThroughputResult): string[] {
   return tableLines([
     ["workload", workload + scopeText(result)],
     ["machine", machineText(result.machine)],
+    ["versions", result.versions],
     ["workers", workersText(result)],
     ["measured", `${result.seconds} s`],
     [workload === "contended" ? "hand-overs/s" : "cycles/s", grouped(result.cyclesPerSecond)],

@@ -5,9 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { drained } from "../../cluster/bench-clients.js";
-import { ClosedLoop } from "../../load/closed-loop.js";
 import type { Rule } from "../../load/grant-witness.js";
-import type { LoadLoop } from "../../load/load-loop.js";
 import type { LoadSubject } from "../../load/load-subject.js";
 import {
   type Latencies,
@@ -18,14 +16,13 @@ import {
 import { OpenLoop } from "../../load/open-loop.js";
 import { withOwnSubject } from "../../load/own-subject.js";
 import { withPeerSubject } from "../../load/peer-subject.js";
-import { warmUpBy } from "../../load/warm-up.js";
 import { describeMachine, type Machine } from "../../measures/machine.js";
 import { hundredths } from "../../measures/statistics.js";
 import type { LoadWorkload } from "../../options/bench-numbers.js";
 import type { LoadOptions } from "../../options/bench-options.js";
-import type { Attachment, SystemName } from "../../options/system-names.js";
+import { type Attachment, isPeer, type SystemName } from "../../options/system-names.js";
 
-/** The measured workers run this long before they are counted. */
+/** The measured workers run at least this long before they are counted. */
 const SETTLING_SECONDS = 1;
 
 /** The figures of an open loop. */
@@ -41,8 +38,10 @@ interface OpenLoad {
 /** The shape of `--json`; a contract. */
 export interface ThroughputResult extends LoadWindow {
   readonly workload: LoadWorkload;
-  /** `holdfast`, or the peer that was loaded instead. */
+  /** `holdfast`, or what was loaded instead. */
   readonly system: SystemName;
+  /** What runs the servers and the load. */
+  readonly versions: string;
   readonly machine: Machine;
   readonly workers: number;
   readonly connections: number;
@@ -74,56 +73,55 @@ export async function runThroughput(
 ): Promise<ThroughputResult> {
   const { system } = options;
   const machine = describeMachine();
-  const run = <Client>(subject: LoadSubject<Client>) =>
-    measureSubject(subject, options, machine, signal);
-  return system === "holdfast"
-    ? withOwnSubject(options, signal, run)
-    : withPeerSubject(system, options, signal, run);
+  const run = (subject: LoadSubject) => measureSubject(subject, options, machine, signal);
+  return isPeer(system)
+    ? withPeerSubject(system, options, signal, run)
+    : withOwnSubject(options, signal, run);
 }
 
-async function measureSubject<Client>(
-  subject: LoadSubject<Client>,
+/** The servers are warmed up by the load that is then measured, and by no other. */
+async function measureSubject(
+  subject: LoadSubject,
   options: LoadOptions,
   machine: Machine,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
   const { workload, system, attach, tls, workers, keys, limit, rate, seconds } = options;
-  const { clients, shape } = subject;
-  await warmUpBy(clients, options.warmupSeconds, subject.warmUpShape, signal);
-  const open = rate > 0 ? new OpenLoop({ clients, workers, shape, rate }) : undefined;
-  const loop: LoadLoop<Client> = open ?? new ClosedLoop({ clients, workers, shape });
+  const load = await subject.begin();
   try {
-    await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
+    const unmeasuredSeconds = Math.max(SETTLING_SECONDS, options.warmupSeconds);
+    await delay(unmeasuredSeconds * 1_000, undefined, { signal });
     const processes = await subject.processes();
     const syncsBefore = await subject.syncs();
-    const window = await measureLoad(loop, processes, seconds * 1_000, signal);
+    const window = await measureLoad(load, processes, seconds * 1_000, signal);
     if (window.cyclesPerSecond === 0) {
-      throw new Error(`not one cycle was completed in ${seconds} s: ${errorsText(loop.errors)}`);
+      throw new Error(`not one cycle was completed in ${seconds} s: ${errorsText(load.errors)}`);
     }
-    const openLoad = open === undefined ? null : openLoadOf(open, rate);
-    const errors = Object.fromEntries(loop.errors);
+    const open = load instanceof OpenLoop ? openLoadOf(load, rate) : null;
+    const errors = Object.fromEntries(load.errors);
     const syncsAfter = await subject.syncs();
-    const { violations, fencingViolations } = loop;
+    const violations = { ...load.violations };
     return {
       workload,
       system,
+      versions: subject.versions,
       machine,
       workers,
-      connections: clients.length,
+      connections: subject.connections,
       attach,
       tls,
       keys,
       limit,
-      open: openLoad,
+      open,
       ...window,
       leader: await subject.leader(),
       syncsPerCycle: perCycle(syncsBefore, syncsAfter, window),
       errors,
-      violations: { ...violations },
-      fencingViolations,
+      violations,
+      fencingViolations: Object.values(violations).reduce((sum, count) => sum + count, 0),
     };
   } finally {
-    await drained(loop.stop());
+    await drained(load.stop());
   }
 }
 

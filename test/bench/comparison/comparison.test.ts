@@ -17,6 +17,7 @@ function result(cyclesPerSecond: number, fencingViolations = 0): ThroughputResul
   return {
     workload: "uncontended",
     system: "holdfast",
+    versions: "Node.js 20.20.2",
     machine: { cores: 2, loadBefore: 0 },
     workers: 64,
     connections: 8,
@@ -71,10 +72,11 @@ test("the object of a load has this system's, and the peers next to it", () => {
 test("a table has a line for each system, with the ratio, and who is missing and why", () => {
   const lines = comparisonLines([measured()]);
   const redis = lines.find((line) => line.startsWith("redis "))?.split(/ {2,}/);
-  // System, cycles/s, ratio, four times, CPU of client and servers, memory, disk, syncs.
-  const expected = ["redis", "2,000", "2.50", "1.23", "20", "30", "40", "5", "15", "300", "3"];
+  // System, connections, cycles/s, ratio, four times, CPU of client and servers, memory, disk, syncs.
+  const expected = ["redis", "8", "2,000", "2.50", "1.23", "20", "30", "40", "5", "15", "300", "3"];
   expect(redis?.map((cell) => cell.trim())).toEqual([...expected, "0.5"]);
   expect(lines).toContain("etcd not measured: etcd is not installed (Debian: …)");
+  expect(lines).toContain("redis: Node.js 20.20.2");
 });
 
 test("a peer alone has no ratio, and a failure is reported", () => {

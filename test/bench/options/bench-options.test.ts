@@ -14,7 +14,7 @@ test("every workload has defaults for all that it takes", () => {
   const spread = { ...every, connections: 8 };
   const numbers = { workers: 64, seconds: 10, keys: 0, limit: 0, rate: 0 };
   const own = { system: "holdfast", attach: "leader", tls: false, endpoints: undefined };
-  const load = { ...spread, ...numbers, ...own };
+  const load = { ...spread, warmupSeconds: 20, ...numbers, ...own };
   expect(WORKLOADS.map((workload) => optionsOf([workload]))).toEqual([
     { workload: "uncontended", ...load, workers: 1_024 },
     { workload: "contended", ...load },
@@ -141,6 +141,6 @@ test("help is asked for with or without a workload, and fits into 80 columns", (
   }
   const text = lines.join(" ").replaceAll(/\s+/g, " ");
   expect(text).toContain("(1 to 100000; default: 1024 for uncontended, table; 64 for contended,");
-  expect(text).toContain("(0 to 3600; default: 3)");
+  expect(text).toContain("(0 to 3600; default: 20 for loads; 3 for");
   expect(text).not.toContain("--supervised");
 });

@@ -1,14 +1,18 @@
 import { expect, test } from "vitest";
 import { WORKLOADS } from "../../../bench/options/bench-numbers.js";
-import { parseInvocation, type Several } from "../../../bench/options/invocation.js";
-import { SYSTEM_NAMES } from "../../../bench/options/system-names.js";
-import { PEER_NAMES } from "../../../bench/peers/peer.js";
+import { bestConnections } from "../../../bench/options/best-connections.js";
+import { parseInvocation, type Several, type Step } from "../../../bench/options/invocation.js";
+import { COMPARED_SYSTEMS, SYSTEM_NAMES } from "../../../bench/options/system-names.js";
 import { UsageError } from "../../../lab/command-line.js";
 
 function several(...argv: string[]): Several {
   const invocation = parseInvocation(argv);
   if (invocation.kind !== "several") throw new Error(`${argv.join(" ")}: ${invocation.kind}`);
   return invocation;
+}
+
+function namesOf({ runs }: Step): string[] {
+  return runs.map(({ name }) => name);
 }
 
 test("one workload alone is measured in this process", () => {
@@ -24,18 +28,18 @@ test("one workload alone is measured in this process", () => {
 
 test("peers are measured after this system, in one order, whichever was asked for first", () => {
   const { steps, json } = several("contended", "--peers", "zookeeper,redis", "--json");
-  expect(steps.map(({ systems }) => systems)).toEqual([["holdfast", "redis", "zookeeper"]]);
+  expect(steps.map(namesOf)).toEqual([["holdfast", "redis", "zookeeper"]]);
   expect(steps[0]?.argv).toEqual(["contended"]);
   expect(json).toBe(true);
-  expect(several("uncontended", "--peers", "all").steps[0]?.systems).toEqual(SYSTEM_NAMES);
+  expect(several("uncontended", "--peers", "all").steps.map(namesOf)).toEqual([SYSTEM_NAMES]);
 });
 
 test("everything has each workload, and its peers where they can do it", () => {
   const { steps, save, markdown, svg } = several("--all", "--peers", "all");
   const workloads = steps.map(({ options }) => options.workload);
   expect(new Set(workloads)).toEqual(new Set(WORKLOADS));
-  for (const name of PEER_NAMES) {
-    const compared = steps.filter(({ systems }) => systems.includes(name));
+  for (const name of COMPARED_SYSTEMS) {
+    const compared = steps.filter((step) => namesOf(step).includes(name));
     expect(compared.length, name).toBeGreaterThan(1);
   }
   expect([save, markdown, svg]).toEqual([
@@ -49,12 +53,47 @@ test("the doors are measured in turns, on this system and on the one they were m
   const { steps, turns } = several("doors", "--seconds", "2");
   expect(turns).toBe(3);
   expect(several("doors", "--turns", "5").turns).toBe(5);
-  expect(steps.map(({ argv, systems }) => [argv.join(" "), ...systems.slice(1)])).toEqual([
+  expect(steps.map((step) => [step.argv.join(" "), ...namesOf(step).slice(1)])).toEqual([
     ["uncontended --workers=1024 --seconds=2", "redlock-client", "redlock-door"],
     ["uncontended --workers=64 --seconds=2", "redlock-client", "redlock-door"],
     ["uncontended --workers=64 --connections=64 --seconds=2", "http-door"],
   ]);
   expect(() => several("doors", "--peers", "etcd")).toThrow(/measures those that it has/);
+});
+
+test("a row that does not wait for its releases is part of everything, and of others when wanted", () => {
+  const rows = (...argv: string[]) => several(...argv).steps.map(namesOf);
+  expect(rows("--all").flat()).toContain("holdfast-unawaited");
+  expect(rows("uncontended", "--peers", "redis")).toEqual([["holdfast", "redis"]]);
+  const [step] = several("uncontended", "--peers", "holdfast-unawaited").steps;
+  expect(step?.runs[1]?.argv).toEqual(["uncontended", "--system=holdfast-unawaited"]);
+});
+
+test("other versions of Node.js are rows of their own, each once, before other systems", () => {
+  const [step] = several("rw", "--node", "22,24,22", "--workers", "3").steps;
+  expect(step?.runs.map(({ name, node, argv }) => [name, node, argv.join(" ")])).toEqual([
+    ["holdfast", undefined, "rw --workers=3"],
+    ["holdfast on Node.js 22", "22", "rw --workers=3"],
+    ["holdfast on Node.js 24", "24", "rw --workers=3"],
+  ]);
+  const [both] = several("contended", "--node", "20.19.1", "--peers", "etcd").steps;
+  expect(both?.runs.map(({ name }) => name)).toEqual([
+    "holdfast",
+    "holdfast on Node.js 20.19.1",
+    "etcd",
+  ]);
+});
+
+test("peers have the connections they are fastest with, unless a number is given or workers compete", () => {
+  const connectionsOf = (...argv: string[]) => {
+    return several(...argv, "--peers", "redis,postgres-table").steps[0]?.runs.map(({ options }) => {
+      return "connections" in options ? options.connections : undefined;
+    });
+  };
+  expect(connectionsOf("uncontended")).toEqual([8, bestConnections("redis", 8), 8]);
+  expect(bestConnections("redis", 8)).not.toBe(8);
+  expect(connectionsOf("uncontended", "--connections", "5")).toEqual([5, 5, 5]);
+  expect(connectionsOf("contended")).toEqual([8, 8, 8]);
 });
 
 test("a number for everything counts where it is taken and not planned otherwise", () => {
@@ -100,6 +139,13 @@ test("what cannot be is refused", () => {
     ["--all", "--system", "redis"],
     ["--all", "--seconds", "0"],
     ["contended", "--system", "redis", "--peers", "etcd"],
+    ["queue", "--node", "22"],
+    ["uncontended", "--node", "latest"],
+    ["uncontended", "--node", ""],
+    ["uncontended", "--node", "22", "--system", "redis"],
+    ["uncontended", "--node", "22", "--endpoints", "ws://a:1"],
+    ["--all", "--node", "22"],
+    ["doors", "--node", "22"],
     ["--al"],
     [],
   ];

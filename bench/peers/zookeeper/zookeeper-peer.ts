@@ -1,28 +1,31 @@
-/** Three ZooKeeper servers with the settings of its example: every write is synced on a majority. */
-import { existsSync } from "node:fs";
+/**
+ * Three ZooKeeper servers with the settings of its example: every write is synced on a majority.
+ * Servers and client are the jars that `pom.xml` names.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findCommand } from "../../lab/find-command.js";
-import { freePorts } from "../../lab/free-ports.js";
-import type { PeerKind, RunningPeer } from "./peer.js";
-import { RunningServers } from "./running-servers.js";
-import { askOverTcp } from "./tcp-question.js";
-import { connectZooKeeper } from "./zookeeper-locks.js";
+import { freePorts } from "../../../lab/free-ports.js";
+import type { Making } from "../../programs/cached-folder.js";
+import { javaPrograms, lackOfJava } from "../../programs/java-programs.js";
+import { CLOSED_LOOPS_ONLY, LoadProgram } from "../load-program.js";
+import type { PeerKind, RunningPeer } from "../peer.js";
+import { RunningServers } from "../running-servers.js";
+import { askOverTcp } from "../tcp-question.js";
 
 const SERVERS = 3;
-/** Its manifest names the other jars that it needs. */
-const JAR = "/usr/share/java/zookeeper.jar";
-const MISSING = "ZooKeeper is not installed (Debian: apt-get install zookeeper)";
 /** As in the start script of the package. */
 const HEAP = "-Xmx1000m";
 const SYNCS = /^zk_cnt_fsynctime\s+(\d+)$/m;
 
 export const zookeeper: PeerKind = {
   about: "three servers, synced on a majority",
-  missing,
+  missing: lackOfJava,
+  closedLoopsOnly: CLOSED_LOOPS_ONLY,
+  prepare: async (making) => {
+    await classPath(making);
+  },
   start: async (directory, signal): Promise<RunningPeer> => {
-    const command = findCommand("java");
-    if (command === undefined) throw new Error(MISSING);
+    const classes = await classPath({ signal, onNote: () => undefined });
     const ports = await freePorts(3 * SERVERS);
     const clientPorts = ports.slice(0, SERVERS);
     const members = clientPorts.map((_port, index) => {
@@ -36,7 +39,7 @@ export const zookeeper: PeerKind = {
           const file = await writeConfiguration(home, index + 1, port, members);
           return [
             `zookeeper${index + 1}`,
-            { command, arguments: serverArguments(file), directory: home },
+            { command: "java", arguments: serverArguments(classes, file), directory: home },
           ];
         }),
       ),
@@ -48,22 +51,24 @@ export const zookeeper: PeerKind = {
       return modes.every((mode) => mode === "leader" || mode === "follower") && leaderPort !== 0;
     };
     const running = await RunningServers.start(servers, areReady, signal);
+    const version = /version: ([\d.]+)/.exec(await askOverTcp(leaderPort, "srvr"))?.[1];
     return {
+      versions: `ZooKeeper ${version}, its client for Java`,
       processes: () => running.processes,
       syncs: () => syncsOf(clientPorts),
       death: running.death,
-      connect: (load) => connectZooKeeper(`127.0.0.1:${leaderPort}`, load),
+      // The leader's address saves every request a hop.
+      connect: async (load) => {
+        const command = ["java", HEAP, "-cp", classes, "ZooKeeperLoad"];
+        return new LoadProgram(command, [`127.0.0.1:${leaderPort}`], load);
+      },
       stop: () => running.stop(),
     };
   },
 };
 
-function missing(): string | undefined {
-  if (!existsSync(JAR)) return MISSING;
-  if (findCommand("java") === undefined) {
-    return "java is not installed (Debian: apt-get install default-jre-headless)";
-  }
-  return undefined;
+function classPath(making: Making): Promise<string> {
+  return javaPrograms("peers/zookeeper", "zookeeper", making);
 }
 
 async function writeConfiguration(
@@ -92,11 +97,11 @@ async function writeConfiguration(
   return file;
 }
 
-function serverArguments(configuration: string): string[] {
+function serverArguments(classes: string, configuration: string): string[] {
   return [
     HEAP,
     "-cp",
-    JAR,
+    classes,
     "-Dzookeeper.admin.enableServer=false",
     "org.apache.zookeeper.server.quorum.QuorumPeerMain",
     configuration,

@@ -1,10 +1,15 @@
-/** Three etcd members, each with its defaults: every write is synced on a majority. */
+/**
+ * Three etcd members, each with its defaults: every write is synced on a majority. Servers and load
+ * program are built from the Go modules of `go.mod`, in the newest version when that was written.
+ */
 import { join } from "node:path";
-import { freePorts } from "../../lab/free-ports.js";
-import { ETCD, etcdArguments, fileOf, lackOf } from "../../lab/peer-servers.js";
-import { connectEtcd, openEtcd } from "./etcd-locks.js";
-import type { PeerKind, RunningPeer } from "./peer.js";
-import { RunningServers } from "./running-servers.js";
+import { freePorts } from "../../../lab/free-ports.js";
+import { etcdArguments } from "../../../lab/peer-servers.js";
+import { type Making, runTool } from "../../programs/cached-folder.js";
+import { goPrograms, lackOfGo } from "../../programs/go-programs.js";
+import { CLOSED_LOOPS_ONLY, LoadProgram } from "../load-program.js";
+import type { PeerKind, RunningPeer } from "../peer.js";
+import { RunningServers } from "../running-servers.js";
 
 const MEMBERS = 3;
 const SYNCS = /^etcd_disk_wal_fsync_duration_seconds_count (\S+)$/m;
@@ -12,9 +17,14 @@ const ANSWER_MS_MAX = 5_000;
 
 export const etcd: PeerKind = {
   about: "three members, synced on a majority",
-  missing: () => lackOf(ETCD),
+  missing: lackOfGo,
+  closedLoopsOnly: CLOSED_LOOPS_ONLY,
+  prepare: async (making) => {
+    await programs(making);
+  },
   start: async (directory, signal): Promise<RunningPeer> => {
-    const command = fileOf(ETCD);
+    const folder = await programs({ signal, onNote: () => undefined });
+    const command = join(folder, "server");
     const ports = await freePorts(2 * MEMBERS);
     const clientUrls = ports.slice(0, MEMBERS).map(urlOf);
     const peerUrls = new Map(
@@ -39,16 +49,23 @@ export const etcd: PeerKind = {
       leaderUrl = (await findLeader(clientUrls)) ?? "";
       return leaderUrl !== "";
     };
+    const version = /etcd Version: (\S+)/.exec(await runTool(command, ["--version"], { signal }));
     const running = await RunningServers.start(servers, areReady, signal);
     return {
+      versions: `etcd ${version?.[1]}, its client for Go`,
       processes: () => running.processes,
       syncs: () => syncsOf(clientUrls),
       death: running.death,
-      connect: (load) => connectEtcd(leaderUrl, load),
+      // The leader's address saves every request a hop.
+      connect: async (load) => new LoadProgram([join(folder, "load")], [leaderUrl], load),
       stop: () => running.stop(),
     };
   },
 };
+
+function programs(making: Making): Promise<string> {
+  return goPrograms("peers/etcd", "etcd", making);
+}
 
 function nameOf(index: number): string {
   return `etcd${index + 1}`;
@@ -61,16 +78,25 @@ function urlOf(port: number): string {
 /** `undefined` while there is no leader. Rejects while a member does not answer. */
 async function findLeader(urls: readonly string[]): Promise<string | undefined> {
   for (const url of urls) {
-    const client = await openEtcd(url);
-    try {
-      const deadline = Date.now() + ANSWER_MS_MAX;
-      const { leader, header } = await client.maintenance.status({ deadline });
-      if (leader === header.member_id) return url;
-    } finally {
-      client.close();
-    }
+    const { leader, header } = await statusOf(url);
+    if (leader !== undefined && leader === header.member_id) return url;
   }
   return undefined;
+}
+
+interface MemberStatus {
+  readonly leader?: string;
+  readonly header: { readonly member_id: string };
+}
+
+async function statusOf(url: string): Promise<MemberStatus> {
+  const response = await fetch(`${url}/v3/maintenance/status`, {
+    method: "POST",
+    body: "{}",
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  });
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  return (await response.json()) as MemberStatus;
 }
 
 async function syncsOf(urls: readonly string[]): Promise<number | undefined> {
