@@ -53,17 +53,22 @@ const BY_THE_CLOCK: readonly CountName[] = ["syncsPer1000", "peerFramesPer1000",
 const CHANCE_RISE = 1;
 const BY_CHANCE: readonly CountName[] = ["entriesPer1000", "syncsPer1000", "peerFramesPer1000"];
 
-export interface Comparison {
-  readonly phase: Phase;
-  readonly count: CountName;
+/** One count next to its baseline. */
+export interface Verdict {
   readonly baseline: number;
   readonly now: number;
   /** Share of the baseline. */
   readonly rise: number;
-  readonly riseMax: number;
+  /** `undefined`: any rise passes. */
+  readonly riseMax: number | undefined;
   readonly isTooHigh: boolean;
   /** Lower by enough that the baseline should be updated. */
   readonly isMuchLower: boolean;
+}
+
+export interface Comparison extends Verdict {
+  readonly phase: Phase;
+  readonly count: CountName;
 }
 
 /**
@@ -111,14 +116,20 @@ function riseMaxOf(phase: Phase, count: CountName): number {
 
 /** For people: one line per count, with a mark if it is wrong. */
 export function comparisonText(comparisons: readonly Comparison[]): string[] {
-  return comparisons.map(({ phase, count, baseline, now, rise, riseMax, ...verdict }) => {
-    const change = `${rise >= 0 ? "+" : ""}${(100 * rise).toFixed(1)} %`;
-    const limit = `at most +${Math.round(100 * riseMax)} %`;
-    const name = `${phase}: ${COUNTS[count]}`;
-    const mark = verdict.isTooHigh ? "TOO HIGH" : verdict.isMuchLower ? "much lower" : "";
-    const figures = [`${baseline}`.padStart(10), `${now}`.padStart(10), change.padStart(9)];
-    return [name.padEnd(60), ...figures, limit.padStart(14), mark].join("  ").trimEnd();
+  return comparisons.map((comparison) => {
+    return verdictLine(`${comparison.phase}: ${COUNTS[comparison.count]}`, comparison);
   });
+}
+
+export function verdictLine(
+  name: string,
+  { baseline, now, rise, riseMax, ...is }: Verdict,
+): string {
+  const change = `${rise >= 0 ? "+" : ""}${(100 * rise).toFixed(1)} %`;
+  const limit = riseMax === undefined ? "only shown" : `at most +${Math.round(100 * riseMax)} %`;
+  const mark = is.isTooHigh ? "TOO HIGH" : is.isMuchLower ? "much lower" : "";
+  const figures = [`${baseline}`.padStart(10), `${now}`.padStart(10), change.padStart(9)];
+  return [name.padEnd(60), ...figures, limit.padStart(14), mark].join("  ").trimEnd();
 }
 
 function tenth(value: number): number {

@@ -7,12 +7,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { commandLine, readCommandLine, UsageError } from "../../lab/command-line.js";
-import { type CountsByPhase, compareCounts, comparisonText } from "./gate-counts.js";
-import { runGate } from "./gate-run.js";
+import { BASELINE_ROUNDS, compareEntries, entryText, USUAL_ROUNDS } from "./entry-counts.js";
+import { compareCounts, comparisonText } from "./gate-counts.js";
+import { type GateResult, runGate } from "./gate-run.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
 /** An idle machine takes a quarter of it. */
-const RUN_MS_MAX = 120_000;
+const RUN_MS_MAX = { usual: 180_000, baseline: 600_000 } as const;
 
 interface GateFlags {
   readonly update?: true;
@@ -46,19 +47,21 @@ async function run({ update, json }: GateFlags): Promise<number> {
       interruption.abort();
     });
   }
-  const limit = AbortSignal.timeout(RUN_MS_MAX);
+  const limitMs = update === true ? RUN_MS_MAX.baseline : RUN_MS_MAX.usual;
+  const limit = AbortSignal.timeout(limitMs);
   try {
-    const counts = await runGate(AbortSignal.any([interruption.signal, limit]));
+    const rounds = update === true ? BASELINE_ROUNDS : USUAL_ROUNDS;
+    const counts = await runGate(rounds, AbortSignal.any([interruption.signal, limit]));
     return judge(counts, update === true, json === true);
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     const message = error instanceof Error ? error.message : String(error);
-    complain(limit.aborted ? `not done within ${RUN_MS_MAX / 1_000} s` : message);
+    complain(limit.aborted ? `not done within ${limitMs / 1_000} s` : message);
     return EXIT.failed;
   }
 }
 
-function judge(counts: CountsByPhase, isUpdate: boolean, isJson: boolean): number {
+function judge(counts: GateResult, isUpdate: boolean, isJson: boolean): number {
   const file = findBaseline();
   if (isJson) print(JSON.stringify(counts));
   if (isUpdate) {
@@ -66,18 +69,22 @@ function judge(counts: CountsByPhase, isUpdate: boolean, isJson: boolean): numbe
     complain(`written: ${file}`);
     return EXIT.done;
   }
-  const baseline = JSON.parse(readFileSync(file, "utf8")) as CountsByPhase;
-  const comparisons = compareCounts(baseline, counts);
-  if (!isJson) print(comparisonText(comparisons).join("\n"));
-  const tooHigh = comparisons.filter((each) => each.isTooHigh);
-  for (const line of comparisonText(tooHigh)) complain(line.replaceAll(/ {2,}/g, "  "));
+  const baseline = JSON.parse(readFileSync(file, "utf8")) as GateResult;
+  const commands = compareCounts(baseline.perCommand, counts.perCommand);
+  const entries = compareEntries(baseline.perEntry, counts.perEntry);
+  if (!isJson) print([...comparisonText(commands), ...entryText(entries)].join("\n"));
+  const tooHigh = [
+    ...comparisonText(commands.filter((each) => each.isTooHigh)),
+    ...entryText(entries.filter((each) => each.isTooHigh)),
+  ];
+  for (const line of tooHigh) complain(line.replaceAll(/ {2,}/g, "  "));
   if (tooHigh.length > 0) {
     complain(
       "a command costs more than before; if that is intended, run npm run bench:gate -- --update",
     );
     return EXIT.failed;
   }
-  if (comparisons.some(({ isMuchLower }) => isMuchLower)) {
+  if ([...commands, ...entries].some(({ isMuchLower }) => isMuchLower)) {
     complain(
       "a command costs much less than before; to keep it so, run npm run bench:gate -- --update",
     );

@@ -11,13 +11,14 @@ import { CLOSED_LOOPS_ONLY, LoadProgram } from "../load-program.js";
 import type { PeerKind, RunningPeer } from "../peer.js";
 import { RunningServers } from "../running-servers.js";
 
+const SOURCES = "peers/etcd";
 const MEMBERS = 3;
 const SYNCS = /^etcd_disk_wal_fsync_duration_seconds_count (\S+)$/m;
 const ANSWER_MS_MAX = 5_000;
 
 export const etcd: PeerKind = {
   about: "three members, synced on a majority",
-  missing: lackOfGo,
+  missing: () => lackOfGo(SOURCES),
   closedLoopsOnly: CLOSED_LOOPS_ONLY,
   prepare: async (making) => {
     await programs(making);
@@ -64,7 +65,7 @@ export const etcd: PeerKind = {
 };
 
 function programs(making: Making): Promise<string> {
-  return goPrograms("peers/etcd", "etcd", making);
+  return goPrograms(SOURCES, "etcd", making);
 }
 
 function nameOf(index: number): string {

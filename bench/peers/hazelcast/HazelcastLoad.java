@@ -19,6 +19,10 @@ final class HazelcastLoad extends Load {
   void begin() {
     List<HazelcastInstance> clients = new ArrayList<>();
     for (int index = 0; index < connections; index++) clients.add(connect());
+    // The first one forms the group that agrees on them.
+    FencedLock first = clients.get(0).getCPSubsystem().getLock(keyOf(0));
+    first.lock();
+    first.unlock();
     for (int worker = 0; worker < workers; worker++) {
       String key = keyOf(worker);
       FencedLock lock = clients.get(worker % connections).getCPSubsystem().getLock(key);

@@ -77,6 +77,40 @@ test("a service that keeps to the rules is not, and everything is given back at 
   expect(locks.held).toBe(0);
 });
 
+test("a worker that does not wait for its release asks for the next lock at once", async () => {
+  /** Grants at once; a release is confirmed when it is told to. */
+  const confirm: (() => void)[] = [];
+  let asked = 0;
+  const shape: LoadShape<object> = {
+    isReleaseAwaited: false,
+    ask: async () => {
+      asked += 1;
+      const token = asked;
+      if (token > 3) await new Promise<void>((resolve) => confirm.push(resolve));
+      return {
+        items: [item(`${token}`, "exclusive")],
+        token,
+        mode: "exclusive",
+        isHeld: true,
+        release: () => {
+          return new Promise((resolve) => confirm.push(() => resolve({ released: true })));
+        },
+      };
+    },
+  };
+  const loop = new ClosedLoop({ clients: [{}], workers: 1, shape });
+  while (asked < 4) await new Promise((resolve) => setImmediate(resolve));
+  // Three locks were taken and none of their releases is confirmed.
+  expect([confirm.length, loop.cycles]).toEqual([4, 0]);
+  const stopped = loop.stop();
+  for (let next = confirm.shift(); next !== undefined; next = confirm.shift()) {
+    next();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await stopped;
+  expect(loop.cycles).toBe(4);
+});
+
 test("times are reported by kind, and for all kinds together", async () => {
   const locks = new LocalLocks((token) => {
     return { token, items: [item(`${token}`, token % 10 === 0 ? "exclusive" : "shared")] };

@@ -24,7 +24,7 @@ type load struct {
 	isShared    bool
 }
 
-// A grant of a lock. The token is larger than those of all earlier grants.
+// A grant of a lock. The token is larger than every earlier one.
 type grant struct {
 	token   int64
 	release func(context.Context) (bool, error)
@@ -126,7 +126,7 @@ func (c *counts) report() report {
 	return report{"report", c.cycles.Load(), pairs, c.maxMicros.Load(), errors, violations}
 }
 
-// work runs one closed loop for ever: the process ends it.
+// work runs one closed loop until the process ends.
 func (c *counts) work(service locks, worker int, key string, seen *witnessed) {
 	ctx := context.Background()
 	for {
