@@ -11,7 +11,7 @@ export function readingAndWritingCalls(pid: number): number | undefined {
   return reads === null || writes === null ? undefined : Number(reads[1]) + Number(writes[1]);
 }
 
-/** How often the main thread, which is that of the event loop, has slept so far. */
+/** How often the main thread, in which the event loop runs, has slept so far. */
 export function voluntarySwitches(pid: number): number | undefined {
   const match = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(contentOf(`/proc/${pid}/status`));
   return match === null ? undefined : Number(match[1]);
