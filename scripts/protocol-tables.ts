@@ -118,6 +118,7 @@ function boundsOf(name: string, form: Form): readonly Bound[] {
       return [{ name: "number", bound: range(0, form.numberMax) }];
     case "items":
     case "keys":
+    case "steps":
       return [{ name, bound: range(1, form.countMax) }];
     default:
       return [];

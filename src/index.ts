@@ -75,6 +75,7 @@ export {
   type Leadership,
   type Lease,
   type LeaseOwnerOptions,
+  type LeaseStep,
   type Leases,
   type Lock,
   type LockEvents,

@@ -110,6 +110,7 @@ export type {
   HandOverAllOptions,
   HandOverOptions,
 } from "./options/hand-over-options.js";
+export type { LeaseStep } from "./options/lease-options.js";
 export type {
   AcquireAllOptions,
   AcquireOptions,

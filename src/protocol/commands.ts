@@ -44,6 +44,7 @@ export const OP = {
   take: 23,
   extend: 24,
   giveBack: 25,
+  act: 26,
   /** Reads. */
   inspect: 64,
   query: 65,
@@ -150,8 +151,18 @@ const STRONG_OPS: ReadonlySet<number> = new Set([
  * Whether a command can create or enlarge something. Such commands are refused as soon as a node
  * has little room; the others, which free something, only when it has none.
  */
-export function isStrong({ op }: { readonly op: number }): boolean {
-  return STRONG_OPS.has(op);
+export function isStrong(command: { readonly op: number }): boolean {
+  return STRONG_OPS.has(command.op) || isTakingAct(command);
+}
+
+/** Whether the command is an act of which a step takes or rewrites something. */
+export function isTakingAct(command: { readonly op: number }): boolean {
+  return command.op === OP.act && (command as ActCommand).steps.some(needsAcquire);
+}
+
+/** Whether a step needs the right to acquire its key: it takes it, rewrites it, or asks whether it is free. */
+export function needsAcquire({ before, after }: ActStep): boolean {
+  return before === undefined || (after !== undefined && after !== before);
 }
 
 /** How a lock is held: by one task alone, or together with others in this mode. */
@@ -502,6 +513,31 @@ export interface GiveBackCommand extends SequencedHead {
   readonly taken: number;
 }
 
+/**
+ * One key of an act: what it must be like, and what becomes of it. On the wire
+ * `[owner, key, before | nil, after | nil, ttlMs | nil]`.
+ */
+export interface ActStep {
+  /** 32 lower-case hex digits; 16 bytes on the wire. */
+  readonly owner: string;
+  readonly key: string;
+  /** The value of the lease that the owner has in this key alone; `undefined`: nobody holds the key. */
+  readonly before: string | undefined;
+  /** The value of the owner's lease from now on; `undefined`: it has none. */
+  readonly after: string | undefined;
+  /**
+   * How long the lease lasts from now on, as in a take; `undefined`: as long as before, or there is none.
+   */
+  readonly ttlMs: number | undefined;
+}
+
+/** Compare and act: if each key is as its step says, all steps are done, otherwise none. */
+export interface ActCommand extends SequencedHead {
+  readonly op: typeof OP.act;
+  /** 1 … `ITEMS_MAX`, of different keys. */
+  readonly steps: readonly ActStep[];
+}
+
 /** Who may do what: only an `admin` may change it. */
 export type AccessCommand =
   | PutIdentityCommand
@@ -544,7 +580,8 @@ export type SequencedCommand =
   | AccessCommand
   | TakeCommand
   | ExtendCommand
-  | GiveBackCommand;
+  | GiveBackCommand
+  | ActCommand;
 
 export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
 export type Command = AttachCommand | SessionCommand;

@@ -17,6 +17,7 @@ export {
   type RequestSink,
 } from "./codec/decode-request.js";
 export { writeRequest } from "./codec/encode-request.js";
+export { valueBytesOf } from "./codec/kinds.js";
 export { serverMessage } from "./codec/message-layout.js";
 export { type Origin, withOrigin } from "./codec/origin.js";
 export { readPlainReply } from "./codec/plain-reply.js";

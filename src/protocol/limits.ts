@@ -54,6 +54,8 @@ export const WAIT_MS_MAX = 2 ** 32 - 1;
 
 /** A text that others see with a hold; in bytes of UTF-8. */
 export const VALUE_BYTES_MAX = 1_024;
+/** The values of an act in all its steps, together; in bytes of UTF-8. */
+export const ACT_VALUES_BYTES_MAX = 8_192;
 /** The reason of a revoke, for the holder; in bytes of UTF-8. */
 export const REASON_BYTES_MAX = 256;
 /** What names a bearer, as confidential as a nonce. */

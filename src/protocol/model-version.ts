@@ -10,4 +10,4 @@
  * one number for all of them, so that a change need not be assigned to one of several. Clients have
  * a version of their own (`PROTOCOL_VERSION`), because they are not part of the model.
  */
-export const MODEL_VERSION = 15;
+export const MODEL_VERSION = 16;

@@ -38,6 +38,7 @@ export const STATUS = {
   leased: 8,
   extended: 9,
   givenBack: 10,
+  acted: 11,
 } as const;
 
 /** Why something is not, or no longer, held. On the wire the number. */
@@ -151,6 +152,14 @@ export type Result =
       readonly waits: number;
       /** Why the owner had nothing in the first key in which it had nothing; `unknown` if in none. */
       readonly reason: EndReason;
+    }
+  | {
+      readonly status: typeof STATUS.acted;
+      /**
+       * The token of each step's lease, 0 where there is none now; empty: a key was not as its step
+       * said, and nothing was done.
+       */
+      readonly tokens: readonly number[];
     }
   | { readonly status: typeof STATUS.queued }
   | { readonly status: typeof STATUS.released }

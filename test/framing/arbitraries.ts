@@ -73,6 +73,7 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     leases: fc.array(fc.record({ token: number, endsAt: number }), { maxLength: 16 }),
   }),
   fc.record({ status: fc.constant(STATUS.givenBack), count: number, waits: number, reason }),
+  fc.record({ status: fc.constant(STATUS.acted), tokens: fc.array(number, { maxLength: 4 }) }),
   fc.record({ status: fc.constant(LOCK_HELD), isSameOwner: fc.constant(true as const) }),
   fc.record({ status: fc.constant(NOT_HELD), reason }),
   fc.record({ status: fc.constant(LIMIT_MISMATCH), limit: number }),

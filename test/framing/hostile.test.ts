@@ -25,7 +25,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ],
   ["a lease cut short", "91 96 03 01 01 08 9107 00", /^an array with too few values/],
   ["an extended lease cut short", "91 95 03 01 01 09 91 9107", /^an array with too few values/],
-  ["a status that is neither error nor known", "91 94 03 01 01 0b", /^unknown status 11/],
+  ["a status that is neither error nor known", "91 94 03 01 01 0c", /^unknown status 12/],
   ["the last status that is not an error", "91 94 03 01 01 0f", /^unknown status 15/],
   ["a refusal to attach by no error", "91 93 02 01 01", /^unknown status 1/],
   ["an attachment cut short", "91 94 02 01 00 01", /^an array with too few values/],

@@ -136,6 +136,11 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     "97 03 05 cd03e8 0a 02 01 06",
   ],
   [
+    "acted",
+    { ...reply, result: { status: STATUS.acted, tokens: [7, 0] } },
+    "95 03 05 cd03e8 0b 920700",
+  ],
+  [
     "held by the same owner",
     { ...reply, result: { status: ERROR_NUMBERS.LOCK_HELD, isSameOwner: true } },
     "95 03 05 cd03e8 10 c3",

@@ -3,7 +3,12 @@
  * the edge of every width, names in any script. Only items are put together by hand.
  */
 import fc from "fast-check";
-import type { FieldKind, Form } from "../../src/protocol/codec/kinds.js";
+import {
+  type FieldKind,
+  type Form,
+  STEP_KINDS,
+  valueBytesOf,
+} from "../../src/protocol/codec/kinds.js";
 import {
   type RequestSchema as Declared,
   ITEM_KINDS,
@@ -12,7 +17,9 @@ import {
 } from "../../src/protocol/codec/schema.js";
 import {
   ACQUIRE_DEFAULTS,
+  ACT_VALUES_BYTES_MAX,
   type AcquireTerms,
+  type ActStep,
   type ClientRequest,
   type Command,
   type Item,
@@ -126,6 +133,8 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
       return isAny ? itemsOf(sort) : itemsOf(sort).filter(areAllowed);
     case "options":
       return anyOptions(sort);
+    case "steps":
+      return stepsOf(form.countMax, sort);
   }
 }
 
@@ -140,6 +149,29 @@ function keysOf(most: number, sort: Sort): fc.Arbitrary<readonly string[]> {
     fc.uniqueArray(key, { minLength: 1, maxLength: most }),
     ...(sort === "any" ? [fc.array(key, { maxLength: most + 2 })] : []),
   );
+}
+
+/** Each has a time where it makes a lease, and none where it makes none; or any of it. */
+function stepsOf(most: number, sort: Sort): fc.Arbitrary<readonly ActStep[]> {
+  const any: fc.Arbitrary<ActStep> = fc.record({
+    owner: valueOfKind(STEP_KINDS.owner, sort),
+    key: valueOfKind(STEP_KINDS.key, sort),
+    before: valueOfKind(STEP_KINDS.before, sort),
+    after: valueOfKind(STEP_KINDS.after, sort),
+    ttlMs: valueOfKind(STEP_KINDS.ttlMs, sort),
+  });
+  const step = sort === "any" ? any : any.map(withTime);
+  const all = fc.oneof(
+    fc.tuple(step),
+    fc.uniqueArray(step, { minLength: 1, maxLength: most, selector: ({ key }) => key }),
+    ...(sort === "any" ? [fc.array(step, { maxLength: most + 2 })] : []),
+  );
+  return sort === "any" ? all : all.filter((some) => valueBytesOf(some) <= ACT_VALUES_BYTES_MAX);
+}
+
+function withTime(step: ActStep): ActStep {
+  if (step.after === undefined) return { ...step, ttlMs: undefined };
+  return step.before === undefined ? { ...step, ttlMs: step.ttlMs ?? 1 } : step;
 }
 
 /** All items are small, so that many of them are not too many permits; or there is a large one. */

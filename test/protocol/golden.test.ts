@@ -316,6 +316,18 @@ const GOLDEN: readonly (readonly [string, ClientRequest, string])[] = [
     { op: OP.giveBack, ...head, owner: nonce, keys: ["a", "b"], taken: 4 },
     `97 19 05 03 920204 c410${nonce} 92a161a162 04`,
   ],
+  [
+    "act that takes, extends and ends",
+    {
+      ...{ op: OP.act, ...head },
+      steps: [
+        { owner: nonce, key: "a", before: undefined, after: "v", ttlMs: 1 },
+        { owner: nonce, key: "b", before: "v", after: "v", ttlMs: 0 },
+        { owner: nonce, key: "c", before: "", after: undefined, ttlMs: undefined },
+      ],
+    },
+    `95 1a 05 03 920204 93 95c410${nonce}a161c0a17601 95c410${nonce}a162a176a17600 95c410${nonce}a163a0c0c0`,
+  ],
   ["identities", { op: OP.access, id: 1, after: undefined, limit: 200 }, "94 54 01 c0 ccc8"],
   ["identities after one", { op: OP.access, id: 1, after: "ci", limit: 1 }, "94 54 01 a26369 01"],
   [

@@ -22,7 +22,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a request that is not an array", "91 03", /^expected an array at offset 1$/],
   ["an empty request", "91 90", /^an empty request at offset 1$/],
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
-  ["operation 26", "91 94 1a 01 01 90", /^unknown operation 26 at offset 1$/],
+  ["operation 27", "91 94 1b 01 01 90", /^unknown operation 27 at offset 1$/],
   ["operation 63", "91 92 3f 01", /^unknown operation 63 at offset 1$/],
   ["operation 76", "91 92 4c 01", /^unknown operation 76 at offset 1$/],
   ["operation 79", "91 92 4f 01", /^unknown operation 79 at offset 1$/],

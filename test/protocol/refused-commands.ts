@@ -6,6 +6,7 @@ import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
   type AcquireTerms,
+  type ActStep,
   ATTEMPT_MAX,
   type ClientRequest,
   GRACE_MS_MAX,
@@ -77,6 +78,11 @@ const extend = {
   ...{ op: OP.extend, ...head, owner: nonce, keys: ["k"] as readonly string[], ttlMs: 1 },
   mode: "add" as const,
 };
+const stepOf = (key: string): ActStep => {
+  return { owner: nonce, key, before: "", after: "", ttlMs: 1 };
+};
+const large = { before: "v".repeat(512), after: "w".repeat(512) };
+const act = { op: OP.act, ...head, steps: ["k"].map(stepOf) };
 const giveBack = {
   ...{ op: OP.giveBack, ...head, owner: nonce, keys: ["k"] as readonly string[], taken: 0 },
 };
@@ -342,5 +348,27 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     [{ ...command, keys: ["~k"] }, "keys under ~ are reserved", { ...command, keys: ["k~"] }],
     [{ ...command, keys: ["k", ""] }, "key is empty", { ...command, keys: ["k", " "] }],
   ]),
+  [{ ...act, steps: [] }, "no steps", act],
+  [
+    { ...act, steps: keyNames(9).map((key) => ({ ...stepOf(key), ...large })) },
+    "values of 9216 bytes, at most 8192",
+    { ...act, steps: keyNames(8).map((key) => ({ ...stepOf(key), ...large })) },
+  ],
+  [
+    { ...act, steps: keyNames(ITEMS_MAX + 1).map(stepOf) },
+    "17 steps, at most 16",
+    { ...act, steps: keyNames(ITEMS_MAX).map(stepOf) },
+  ],
+  [{ ...act, steps: ["k", "l", "k"].map(stepOf) }, "a key occurs twice", act],
+  [
+    { ...act, steps: [{ ...stepOf("k"), before: undefined, ttlMs: undefined }] },
+    "a lease without a time",
+    { ...act, steps: [{ ...stepOf("k"), ttlMs: undefined }] },
+  ],
+  [
+    { ...act, steps: [{ ...stepOf("k"), after: undefined }] },
+    "a time of what is not held",
+    { ...act, steps: [{ ...stepOf("k"), after: undefined, ttlMs: undefined }] },
+  ],
   [{ ...giveBack, taken: 5 }, "taken 5 not below sequence", { ...giveBack, taken: 4 }],
 ];

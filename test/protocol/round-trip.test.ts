@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
+  ACT_VALUES_BYTES_MAX,
   ATTEMPT_MAX,
   CLIENT_FRAME_BYTES_MAX,
   type ClientRequest,
@@ -230,6 +231,13 @@ describe("the largest requests", () => {
     },
     { op: OP.extend, ...head, owner: secret, keys, ttlMs: LEASE_TTL_MS_MAX, mode: "add" },
     { op: OP.giveBack, ...head, owner: secret, keys, taken: target },
+    {
+      ...{ op: OP.act, ...head },
+      steps: keys.map((key) => {
+        const after = "v".repeat(ACT_VALUES_BYTES_MAX / (2 * ITEMS_MAX));
+        return { owner: secret, key, before: after, after, ttlMs: LEASE_TTL_MS_MAX };
+      }),
+    },
     {
       ...{ op: OP.recall, number: most, mark: most, acknowledged: head.acknowledged },
       sequences: new Array<number>(RECALL_MAX).fill(most),

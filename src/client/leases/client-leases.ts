@@ -5,11 +5,13 @@ import { lossReasonOf } from "../failures.js";
 import type { Locks } from "../locks/locks.js";
 import {
   LEASE_OPTIONS,
+  type LeaseStep,
   nameDigest,
   requireLeaseOptions,
   resolveExtendMode,
   resolveLeaseKeys,
   resolveLeaseName,
+  resolveLeaseSteps,
   resolveLeaseTtl,
 } from "../options/lease-options.js";
 import { resolveLeaseItems, type WantedItem } from "../options/lock-options.js";
@@ -105,6 +107,17 @@ export class ClientLeases implements Leases {
     const { count, waits, reason } = result;
     const isWhole = count + waits === named.length && reason === END_REASON.unknown;
     return { count, waits, reason: isWhole ? undefined : lossReasonOf(reason) };
+  }
+
+  async compareAndAct(
+    steps: readonly LeaseStep[],
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly number[] | undefined> {
+    requireLeaseOptions(options, LEASE_OPTIONS.compareAndAct);
+    const wish = { op: OP.act, steps: resolveLeaseSteps(steps) } as const;
+    const { result } = await this.#command(wish, options.signal);
+    if (result.status !== STATUS.acted) throw unexpected(result);
+    return result.tokens.length === 0 ? undefined : result.tokens;
   }
 
   #wishOf(items: readonly WantedItem[], options: TakeLeaseOptions, isSplit: boolean): TakeTerms {

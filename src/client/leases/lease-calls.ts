@@ -11,8 +11,10 @@ import {
   type HoldfastError,
 } from "../../errors/index.js";
 import {
+  type ActCommand,
   type ExtendCommand,
   type GiveBackCommand,
+  isStrong,
   OP,
   type Result,
   type SequencedCommand,
@@ -199,12 +201,15 @@ class GiveBackTakenCall extends Call {
   onSessionLost(): void {}
 }
 
-/** An extension, or the end of what an owner has. */
-export type LeaseWish = WithoutHead<ExtendCommand> | WithoutHead<GiveBackCommand>;
+/** An extension, the end of what an owner has, or an act. */
+export type LeaseWish =
+  | WithoutHead<ExtendCommand>
+  | WithoutHead<GiveBackCommand>
+  | WithoutHead<ActCommand>;
 
 /** A command on leases that is answered at once. */
 export class LeaseCall extends Call implements Awaited {
-  readonly isStrong = false;
+  readonly isStrong: boolean;
   readonly #wish: LeaseWish;
   readonly #startedMs: number;
   readonly #waiter: Waiter<Decided>;
@@ -217,6 +222,7 @@ export class LeaseCall extends Call implements Awaited {
     caller: Deferred<Decided>,
   ) {
     super();
+    this.isStrong = isStrong(wish);
     this.#wish = wish;
     this.#startedMs = nowMs;
     this.#waiter = new Waiter(waiters, this, nowMs + tryTimeoutMs, signal, caller);
@@ -263,7 +269,8 @@ export class LeaseCall extends Call implements Awaited {
     return leaseFailure(this.#items, asked, result);
   }
 
-  get #items(): { readonly key: string }[] {
-    return this.#wish.keys.map((key) => ({ key }));
+  get #items(): readonly { readonly key: string }[] {
+    const wish = this.#wish;
+    return wish.op === OP.act ? wish.steps : wish.keys.map((key) => ({ key }));
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { ExtendMode } from "../../protocol/index.js";
 import type { LossReason } from "../failures.js";
+import type { LeaseStep } from "../options/lease-options.js";
 import type { WantedItem } from "../options/lock-options.js";
 
 /** What every command on a lease names. */
@@ -141,4 +142,14 @@ export interface Leases {
    * several keys ends as a whole. Rejects with `UNAVAILABLE` like a take.
    */
   giveBack(keys: string | readonly string[], options: GiveBackOptions): Promise<GivenBack>;
+  /**
+   * Compares 1 – 16 different keys, and takes, changes, extends and ends leases if all are so: in one
+   * step, or nothing. A key is taken like by a try, if nobody waits for it. Resolves to the token of
+   * each step's lease, 0 where there is none now; `undefined`: a key was not so. Rejects with `QUOTA`,
+   * `INVALID_ARGUMENT`, `FORBIDDEN`, `BUSY`, `UNAVAILABLE` like a take.
+   */
+  compareAndAct(
+    steps: readonly LeaseStep[],
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<readonly number[] | undefined>;
 }

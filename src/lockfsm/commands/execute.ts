@@ -8,6 +8,7 @@ import {
   type Command,
   END_REASON,
   isOrder,
+  isTakingAct,
   MESSAGE,
   OP,
   type OrderCommand,
@@ -23,6 +24,7 @@ import type { TableState } from "../records/state.js";
 import { FORBIDDEN, isRefusal, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
 import { acquire } from "./acquire.js";
+import { act } from "./act.js";
 import { open, resume } from "./attach.js";
 import { downgrade, update, upgrade } from "./convert.js";
 import { adopt, handOver } from "./hand-over.js";
@@ -104,6 +106,7 @@ const PERFORMED_BY: {
   [OP.take]: take,
   [OP.extend]: extend,
   [OP.giveBack]: giveBack,
+  [OP.act]: act,
 };
 
 /** Apart from `perform`, whose variables would otherwise live on the heap for the sake of this answer. */
@@ -141,6 +144,8 @@ function noteRead(session: Session, { acknowledged, mark }: SessionCommand): voi
 }
 
 /** Or the token of a stronger one. */
-function bringsHold({ op }: Command): boolean {
-  return op === OP.acquire || op === OP.take || op === OP.upgrade || op === OP.adopt;
+function bringsHold(command: Command): boolean {
+  const { op } = command;
+  if (op === OP.acquire || op === OP.take || op === OP.upgrade || op === OP.adopt) return true;
+  return isTakingAct(command);
 }

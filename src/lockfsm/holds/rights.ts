@@ -11,6 +11,7 @@ import {
   type AttachCommand,
   isAccessOp,
   isAttachCommand,
+  needsAcquire,
   OP,
   type SequencedCommand,
   type TakeCommand,
@@ -28,7 +29,7 @@ const { acquire, operate, admin } = ACCESS_LEVEL;
 
 /** What each command needs at most, but for a steal; see `levelFor`. */
 const LEVEL_BY_OP = new Uint8Array(OP.inspect);
-for (const op of [OP.acquire, OP.take, OP.upgrade, OP.update, OP.handOver, OP.adopt])
+for (const op of [OP.acquire, OP.take, OP.act, OP.upgrade, OP.update, OP.handOver, OP.adopt])
   LEVEL_BY_OP[op] = acquire;
 for (const op of [OP.revoke, OP.endSession, OP.setLimit]) LEVEL_BY_OP[op] = operate;
 LEVEL_BY_OP[OP.changeSetting] = admin;
@@ -59,6 +60,10 @@ function mayDoThere(
     case OP.acquire:
     case OP.take:
       return mayAcquire(identity, command, levelFor(command));
+    case OP.act:
+      return command.steps.every(
+        (step) => !needsAcquire(step) || identity.levelOf(step.key) >= acquire,
+      );
     case OP.upgrade:
     case OP.adopt:
       return identity.levelOf(command.key) >= acquire;
@@ -171,6 +176,7 @@ export function ofSession(session: Session): Refused {
 function keyOf(command: AttachCommand | SequencedCommand): string {
   if ("items" in command) return command.items[0]?.key ?? "";
   if ("keys" in command) return command.keys[0] ?? "";
+  if ("steps" in command) return command.steps[0]?.key ?? "";
   return "key" in command ? (command.key ?? "") : "";
 }
 

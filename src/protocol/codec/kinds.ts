@@ -7,10 +7,20 @@
  * and reading continues after it (`request-reader.ts`). The messages for both are part of the
  * protocol.
  */
-import { type AcquireTerms, type Item, WAIT_FOREVER } from "../commands.js";
-import { ITEMS_MAX, KEY_BYTES_MAX, REVISION_NUMBER_MAX, WAIT_MS_MAX } from "../limits.js";
+import { type AcquireTerms, type ActStep, type Item, WAIT_FOREVER } from "../commands.js";
+import {
+  ACT_VALUES_BYTES_MAX,
+  ITEMS_MAX,
+  KEY_BYTES_MAX,
+  LEASE_TTL_MS_MAX,
+  OWNER_BYTES,
+  REVISION_NUMBER_MAX,
+  VALUE_BYTES_MAX,
+  WAIT_MS_MAX,
+} from "../limits.js";
 import type { Revision } from "../questions.js";
-import { isValidTableKey, type TextRule } from "../text-rules.js";
+import { isValidTableKey, isValidValue, type TextRule } from "../text-rules.js";
+import { utf8Length } from "../utf8.js";
 import type { RequestReader } from "./request-reader.js";
 import { writeDigits, writeItems, writeNumbers, writeOptions } from "./request-writer.js";
 import type { Writer } from "./writer.js";
@@ -31,7 +41,9 @@ export type Form =
   | { readonly type: "items"; readonly countMax: number }
   /** 1 … `countMax` keys, none twice. */
   | { readonly type: "keys"; readonly countMax: number }
-  | { readonly type: "options" };
+  | { readonly type: "options" }
+  /** 1 … `countMax` steps of an act, no key twice. */
+  | { readonly type: "steps"; readonly countMax: number };
 
 export interface FieldKind<T> {
   readonly form: Form;
@@ -142,6 +154,71 @@ export const items: FieldKind<readonly Item[]> = {
   read: (reader) => reader.items(),
   write: writeItems,
 };
+
+const STEP_VALUES = 5;
+/** What a step of an act is made of, in the order of the wire. */
+export const STEP_KINDS: { readonly [N in keyof ActStep]-?: FieldKind<ActStep[N]> } = {
+  owner: digits(OWNER_BYTES),
+  key,
+  before: optional(text(VALUE_BYTES_MAX, isValidValue)),
+  after: optional(text(VALUE_BYTES_MAX, isValidValue)),
+  ttlMs: optional(uint(0, LEASE_TTL_MS_MAX)),
+};
+
+export const steps: FieldKind<readonly ActStep[]> = {
+  form: { type: "steps", countMax: ITEMS_MAX },
+  read(reader) {
+    const count = reader.arrayHeader();
+    if (count === 0) reader.refuse("no steps");
+    if (count > ITEMS_MAX) reader.refuse(`${count} steps, at most ${ITEMS_MAX}`);
+    const read: ActStep[] = [];
+    for (let i = 0; i < count; i++) {
+      const step = readStep(reader);
+      if (i >= ITEMS_MAX) continue;
+      if (read.some((other) => other.key === step.key)) reader.refuse("a key occurs twice");
+      read.push(step);
+    }
+    const bytes = valueBytesOf(read);
+    if (bytes > ACT_VALUES_BYTES_MAX) {
+      reader.refuse(`values of ${bytes} bytes, at most ${ACT_VALUES_BYTES_MAX}`);
+    }
+    return read;
+  },
+  write(writer, value) {
+    writer.arrayHeader(value.length);
+    for (const step of value) {
+      writer.arrayHeader(STEP_VALUES);
+      STEP_KINDS.owner.write(writer, step.owner);
+      STEP_KINDS.key.write(writer, step.key);
+      STEP_KINDS.before.write(writer, step.before);
+      STEP_KINDS.after.write(writer, step.after);
+      STEP_KINDS.ttlMs.write(writer, step.ttlMs);
+    }
+  },
+};
+
+/** The bytes of all values of an act. */
+export function valueBytesOf(all: readonly Pick<ActStep, "before" | "after">[]): number {
+  return all.reduce(
+    (sum, { before = "", after = "" }) => sum + utf8Length(before) + utf8Length(after),
+    0,
+  );
+}
+
+function readStep(reader: RequestReader): ActStep {
+  const start = reader.at;
+  if (reader.arrayHeader() !== STEP_VALUES) reader.fail("a step has five values", start);
+  const owner = STEP_KINDS.owner.read(reader, "owner");
+  const stepKey = STEP_KINDS.key.read(reader, "key");
+  const before = STEP_KINDS.before.read(reader, "before");
+  const after = STEP_KINDS.after.read(reader, "after");
+  const ttlMs = STEP_KINDS.ttlMs.read(reader, "ttlMs");
+  if (after === undefined && ttlMs !== undefined) reader.refuse("a time of what is not held");
+  if (before === undefined && after !== undefined && ttlMs === undefined) {
+    reader.refuse("a lease without a time");
+  }
+  return { owner, key: stepKey, before, after, ttlMs };
+}
 
 /**
  * Only in acquires and takes, and therefore read and written by hand. `undefined` if all have their defaults.

@@ -43,6 +43,7 @@ const identityRule = (name: string): string | undefined =>
   name === "" ? undefined : isValidIdentityName(name);
 
 const tokenInList: Layout<number> = (io, token) => io.token(token);
+const tokenOrNone: Layout<number> = (io, token) => io.tokenOrNone(token);
 const slot: Layout<number> = (io, value) => io.within(value, 0, LIMIT_MAX - 1, "slot");
 const slotsOfItem: Layout<readonly number[]> = (io, slots) => io.list(slots, PERMITS_MAX, slot);
 const heldItem: Layout<HeldItem> = (io, item) => ({
@@ -128,6 +129,7 @@ const OF_STATUS: { readonly [N in keyof typeof STATUS]: ResultLayout<(typeof STA
     waits: io.within(of.waits, 0, ITEMS_MAX, "waits"),
     reason: io.endReason(of.reason),
   }),
+  acted: (io, of, status) => ({ status, tokens: io.list(of.tokens, ITEMS_MAX, tokenOrNone) }),
 };
 
 const limitUpTo =

@@ -84,6 +84,7 @@ import {
   optional,
   options,
   revision,
+  steps,
   text,
   uint,
   wait,
@@ -310,6 +311,10 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
         taken >= sequence ? `taken ${taken} not below sequence` : undefined,
       ),
     },
+  },
+  act: {
+    words: "compares keys, and takes, changes, extends and ends leases if they are so",
+    fields: { ...sequenced, steps },
   },
   inspect: { words: "shows one key", fields: { id, key, owner: optional(owner) } },
   query: {

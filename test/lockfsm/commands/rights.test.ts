@@ -69,6 +69,33 @@ const COMMANDS: Readonly<Record<string, readonly [Need, (scene: Scene) => Wish]>
     ["none", []],
     () => ({ op: OP.giveBack, owner: SECRET, keys: [KEY, OTHER], taken: 0 }),
   ],
+  "act that takes, rewrites and asks": [
+    ["acquire", [KEY, OTHER, "orders/free"]],
+    () => ({
+      op: OP.act,
+      steps: [
+        { owner: SECRET, key: KEY, before: undefined, after: "", ttlMs: 1_000 },
+        { owner: SECRET, key: OTHER, before: "a", after: "b", ttlMs: undefined },
+        {
+          owner: SECRET,
+          key: "orders/free",
+          before: undefined,
+          after: undefined,
+          ttlMs: undefined,
+        },
+      ],
+    }),
+  ],
+  "act that extends and ends": [
+    ["none", []],
+    () => ({
+      op: OP.act,
+      steps: [
+        { owner: SECRET, key: KEY, before: "a", after: "a", ttlMs: 1_000 },
+        { owner: SECRET, key: OTHER, before: "a", after: undefined, ttlMs: undefined },
+      ],
+    }),
+  ],
   steal: [["operate", [KEY, OTHER]], () => ({ ...acquireOf(KEY), waitMs: 0, options: stealing })],
   "steal of a free key": [
     ["operate", ["orders/free"]],

@@ -70,6 +70,7 @@ function leasesIn(message: SessionMessage): [sequence: number, token: number][] 
         ? [message]
         : [];
   return results.flatMap(({ sequence, result }) => {
+    if (result.status === STATUS.acted) return [];
     if ("tokens" in result) return result.tokens.map((token) => [sequence, token] as const);
     if (!("leases" in result)) return [];
     return result.leases.map(({ token }) => [sequence, token] as const);
@@ -121,6 +122,13 @@ describe("at every position of a random log", () => {
           } else if (isReply && command?.op === OP.handOver) {
             const { to, isBearer } = command;
             owners.set(`${session}:${message.sequence}`, isBearer ? `bearer ${to}` : to);
+          }
+          if (isReply && command?.op === OP.act && "tokens" in message.result) {
+            for (const [at, token] of message.result.tokens.entries()) {
+              const owner = command.steps[at]?.owner ?? "nobody";
+              if (token !== 0) expect(told.get(token) ?? owner).toBe(owner);
+              if (token !== 0) told.set(token, owner);
+            }
           }
           for (const [sequence, token] of leasesIn(message)) {
             const owner = owners.get(`${session}:${sequence}`) ?? "nobody";

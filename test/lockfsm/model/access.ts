@@ -39,6 +39,12 @@ export function mayDo(
     case OP.extend:
     case OP.giveBack:
       return true;
+    case OP.act:
+      return command.steps.every(
+        ({ key, before, after }) =>
+          (before !== undefined && (after === undefined || after === before)) ||
+          may(identity, "acquire", key),
+      );
     case OP.acquire:
     case OP.take:
       return mayOnAll(identity, levelOf(command), command);

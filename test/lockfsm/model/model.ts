@@ -31,6 +31,7 @@ import {
 } from "../../../src/protocol/index.js";
 import { accessOf, changeAccess, mayDo } from "./access.js";
 import { acquire } from "./acquiring.js";
+import { act } from "./acting.js";
 import { hasReached, isEligible, queueOf } from "./claims.js";
 import { dueTimes, endSession, resolveSuspects, sweep } from "./ending.js";
 import {
@@ -217,7 +218,13 @@ function executeNext(model: Model, session: ModelSession, command: SequencedComm
     forbid(model, session, command);
     return;
   }
-  const bringsHold = [OP.acquire, OP.take, OP.upgrade, OP.adopt].some((op) => op === command.op);
+  const isTakingAct =
+    command.op === OP.act &&
+    command.steps.some(({ before, after }) => {
+      return before === undefined || (after !== undefined && after !== before);
+    });
+  const bringsHold =
+    isTakingAct || [OP.acquire, OP.take, OP.upgrade, OP.adopt].some((op) => op === command.op);
   const needsToken = bringsHold || command.op === OP.handOver;
   if (bringsHold && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
     answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
@@ -244,6 +251,9 @@ function perform(
       break;
     case OP.giveBack:
       giveBack(model, session, command);
+      break;
+    case OP.act:
+      act(model, session, command);
       break;
     case OP.end:
       end(model, session, command);

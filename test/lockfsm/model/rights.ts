@@ -62,6 +62,7 @@ export function levelOf(command: SequencedCommand): AccessLevel {
     case OP.acquire:
       return command.options?.steal === true ? "operate" : "acquire";
     case OP.take:
+    case OP.act:
     case OP.upgrade:
     case OP.update:
     case OP.handOver:

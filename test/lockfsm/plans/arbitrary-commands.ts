@@ -180,6 +180,23 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       taken: fc.oneof(fc.constant(0), target),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.act),
+      steps: fc.array(
+        fc.record({
+          owner: leaseOwner,
+          key: keys.map(([first = ""]) => first),
+          before: fc.constantFrom(undefined, "", "v"),
+          after: fc.constantFrom(undefined, "", "v"),
+          ttlMs: fc.constantFrom(undefined, 0, 5_000, LEASE_TTL_MS_MAX),
+        }),
+        { maxLength: 4 },
+      ),
+    }),
+  },
   { weight: 7, arbitrary: fc.record({ ...head, op: op(OP.end), target }) },
   {
     weight: 4,

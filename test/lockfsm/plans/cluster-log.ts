@@ -8,6 +8,7 @@ import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireTerms,
+  type ActStep,
   type AttachCommand,
   type Attached,
   type Command,
@@ -220,6 +221,10 @@ export class Client {
   /** With `taken` only what that take got. */
   giveBack(keys: readonly string[], owner: string = OWNER, taken = 0): SessionMessage[] {
     return this.send({ op: OP.giveBack, ...this.#head({}), owner, keys, taken });
+  }
+
+  act(...steps: readonly ActStep[]): SessionMessage[] {
+    return this.send({ op: OP.act, ...this.#head({}), steps });
   }
 
   end(target: Target, read: Read = {}): SessionMessage[] {

@@ -106,6 +106,10 @@ export function renamed(wanted: Action): Action {
   if (wanted.kind === "extend" || wanted.kind === "giveBack") {
     return { ...wanted, keys: wanted.keys?.map((key) => NAMES[key] ?? key) };
   }
+  if (wanted.kind === "act") {
+    const steps = wanted.steps.map((step) => ({ ...step, key: NAMES[step.key] ?? step.key }));
+    return { ...wanted, steps };
+  }
   if (wanted.kind === "acquire" || wanted.kind === "take") {
     const items = wanted.items.map((item) => ({ ...item, key: NAMES[item.key] ?? item.key }));
     return { ...wanted, items };

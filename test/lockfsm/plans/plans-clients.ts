@@ -318,6 +318,12 @@ export class Clients implements TableOutbox {
       }
       case "take":
         return this.#taking(wanted, head);
+      case "act": {
+        const steps = wanted.steps.map(({ leaseOwner, ...step }) => {
+          return { ...step, owner: ownerNamed(leaseOwner) };
+        });
+        return { op: OP.act, ...head, steps };
+      }
       case "extend":
       case "giveBack":
         return this.#owning(wanted, client, head);

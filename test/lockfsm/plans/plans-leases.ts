@@ -29,7 +29,17 @@ const action = mixed(
     [5, acquired],
   ],
   {
-    ...{ extend: 10, giveBack: 12, end: 4, upgrade: 2, handOver: 6, adopt: 4, steal: 1, revoke: 3 },
+    ...{
+      extend: 10,
+      giveBack: 12,
+      act: 12,
+      end: 4,
+      upgrade: 2,
+      handOver: 6,
+      adopt: 4,
+      steal: 1,
+      revoke: 3,
+    },
     ...{ endSession: 1, changeSetting: 1, withdraw: 3, recall: 4, keepalive: 6, close: 2 },
     ...{ resume: 1, copy: 2 },
   },

@@ -7,6 +7,7 @@ import type { TableSettings } from "../../../src/lockfsm/index.js";
 import type { Item } from "../../../src/protocol/index.js";
 import {
   type Action,
+  acting,
   adopting,
   attaching,
   base,
@@ -26,6 +27,7 @@ import {
 const OTHERS = {
   extend: owning("extend"),
   giveBack: owning("giveBack"),
+  act: acting,
   end: holding("end"),
   upgrade: holding("upgrade"),
   downgrade: holding("downgrade"),

@@ -97,6 +97,17 @@ export interface Owning extends From {
   /** Only what one of its own last takes got, counted from the newest. */
   readonly takenBack: number | undefined;
 }
+/** Steps of few owners and values, in keys of which each is taken by another act now and then. */
+export interface Acting extends From {
+  readonly kind: "act";
+  readonly steps: readonly {
+    readonly leaseOwner: number;
+    readonly key: string;
+    readonly before: string | undefined;
+    readonly after: string | undefined;
+    readonly ttlMs: number | undefined;
+  }[];
+}
 /** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
 export interface Holding extends From {
   readonly kind: "end" | "downgrade" | "upgrade" | "update" | "handOver";
@@ -169,6 +180,7 @@ export type Sending =
   | Acquiring
   | Taking
   | Owning
+  | Acting
   | Holding
   | Adopting
   | Forcing
@@ -389,6 +401,29 @@ export const setting: fc.Arbitrary<Setting> = fc
   )
   .map(([from, [name, value]]) => ({ ...from, kind: "changeSetting", name, value }));
 
+const valueOfAct = fc.constantFrom(undefined, undefined, "", "v", "v", "longer");
+
+export const acting: fc.Arbitrary<Acting> = fc.record({
+  ...base,
+  kind: kind("act"),
+  steps: fc.uniqueArray(
+    fc
+      .record({
+        leaseOwner: fc.constantFrom(0, 0, 0, 1),
+        key: fc.constantFrom<string>(...KEYS.slice(0, 4)),
+        before: valueOfAct,
+        after: valueOfAct,
+        ttlMs: fc.constantFrom(undefined, 0, 1_000, 5_000, 600_000, 700_000_000),
+      })
+      .map((step) => {
+        const { before, after, ttlMs } = step;
+        if (after === undefined) return { ...step, ttlMs: undefined };
+        return before === undefined ? { ...step, ttlMs: ttlMs ?? 2_000 } : step;
+      }),
+    { minLength: 1, maxLength: 3, selector: ({ key }) => key },
+  ),
+});
+
 export const withdrawing: fc.Arbitrary<Withdrawing> = fc.record({
   ...base,
   kind: kind("withdraw"),
@@ -409,6 +444,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 9, arbitrary: taking },
   { weight: 3, arbitrary: owning("extend") },
   { weight: 3, arbitrary: owning("giveBack") },
+  { weight: 4, arbitrary: acting },
   { weight: 8, arbitrary: holding("end") },
   { weight: 2, arbitrary: holding("downgrade") },
   { weight: 5, arbitrary: holding("upgrade") },

@@ -69,6 +69,12 @@ const EDGES: readonly (readonly [string, Result, Result, RegExp])[] = [
   ],
   ["a slot", leased(1, [[LIMIT_MAX - 1]]), leased(1, [[LIMIT_MAX]]), /1000000 is not in 0/],
   ["extended leases", extended(ITEMS_MAX), extended(ITEMS_MAX + 1), /17 items, at most 16/],
+  [
+    "tokens of an act",
+    { status: STATUS.acted, tokens: Array<number>(ITEMS_MAX).fill(0) },
+    { status: STATUS.acted, tokens: Array<number>(ITEMS_MAX + 1).fill(0) },
+    /17 items, at most 16/,
+  ],
   ["ended holds", givenBack(ITEMS_MAX, 0), givenBack(ITEMS_MAX + 1, 0), /count 17 is not in 0/],
   ["ended waits", givenBack(0, ITEMS_MAX), givenBack(0, ITEMS_MAX + 1), /waits 17 is not in 0/],
   ["blockers", held(BLOCKERS_MAX), held(BLOCKERS_MAX + 1), /5 items, at most 4/],

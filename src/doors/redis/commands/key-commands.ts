@@ -2,11 +2,11 @@
  * The other commands on keys. Reading is free; to end or extend a lock takes the value that holds it,
  * unless the node was started with `--redis-allow-unproven`.
  */
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type { Decision } from "../command-order.js";
 import type { ConnectionState } from "../connection-state.js";
 import { demandExpiry, type KeyState } from "../locks/lease-calls.js";
-import type { LockSpace } from "../locks/lock-space.js";
+import { heldByOther, type LockSpace } from "../locks/lock-space.js";
 import { tableKeyOf } from "../names.js";
 import { RefusedCommand } from "../refusals.js";
 import type { RespReply } from "../resp/index.js";
@@ -14,6 +14,9 @@ import { type DoorCommand, wordOf } from "./command.js";
 import { EXPIRE_UNITS_MS, type ExpireTerms, expireTermsOf } from "./expire-terms.js";
 
 const WRONG_TYPE = "Operation against a key holding the wrong kind of value";
+const DELETED_OTHERWISE = "a script that compares the value, or DELEX key IFEQ value";
+/** Where a fenced lock of Redisson counts: the name of the lock in braces, or with its own. */
+const TOKEN_KEY = /^redisson_lock_token:(?:\{([^{}]+)\}|(.*\{.*))$/s;
 const LOOKED_AT_MAX = 64;
 /** What Redis answers for a key that is not there, and for one without an expiry. */
 const ABSENT = -2;
@@ -30,9 +33,16 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ["TTL", timeOf((ms) => Math.round(ms / 1_000))],
   ["PEXPIRETIME", timeOf((ms) => Date.now() + ms)],
   ["EXPIRETIME", timeOf((ms) => Math.round((Date.now() + ms) / 1_000))],
+  ["TYPE", ({ kind }) => ({ status: TYPES[kind] })],
+  ["HGET", (state, [field]) => fieldIn(state, field as Buffer)],
+  ["HEXISTS", (state, [field]) => (fieldIn(state, field as Buffer) === null ? 0 : 1)],
+  ["HLEN", (state) => fieldsIn(state).size],
+  ["HKEYS", (state) => [...fieldsIn(state).keys()].map(bytesOf)],
   [
-    "TYPE",
-    ({ kind }) => ({ status: kind === "lock" ? "string" : kind === "semaphore" ? "zset" : "none" }),
+    "HGETALL",
+    (state) => ({
+      map: [...fieldsIn(state)].map(([field, value]) => [bytesOf(field), bytesOf(value)] as const),
+    }),
   ],
   [
     "HOLDFAST.TOKEN",
@@ -41,9 +51,33 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ],
 ]);
 
+const TYPES: Readonly<Record<KeyState["kind"], string>> = {
+  ...{ none: "none", lock: "string", note: "string", hash: "hash", semaphore: "zset" },
+};
+
 function shownValue(state: KeyState): Buffer | null {
-  if (state.kind === "semaphore") throw new RefusedCommand(WRONG_TYPE, "WRONGTYPE");
+  if (state.kind === "semaphore" || state.kind === "hash") throw wrongType();
+  if (state.kind === "note") return bytesOf(state.value);
   return state.kind === "lock" ? state.value : null;
+}
+
+function fieldsIn(state: KeyState): ReadonlyMap<string, string> {
+  if (state.kind === "none") return new Map();
+  if (state.kind === "hash") return state.fields;
+  throw wrongType();
+}
+
+function fieldIn(state: KeyState, field: Buffer): Buffer | null {
+  const value = fieldsIn(state).get(field.toString("latin1"));
+  return value === undefined ? null : bytesOf(value);
+}
+
+function wrongType(): RefusedCommand {
+  return new RefusedCommand(WRONG_TYPE, "WRONGTYPE");
+}
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, "latin1");
 }
 
 function timeOf(shown: (ms: number) => number): Look {
@@ -87,6 +121,11 @@ export const KEY_COMMANDS: readonly DoorCommand[] = [
   lookCommand("PEXPIRETIME", 1),
   lookCommand("EXPIRETIME", 1),
   lookCommand("TYPE", 1),
+  lookCommand("HGET", 2),
+  lookCommand("HEXISTS", 2),
+  lookCommand("HLEN", 1),
+  lookCommand("HKEYS", 1),
+  lookCommand("HGETALL", 1),
   deleteCommand("DEL"),
   deleteCommand("UNLINK"),
   {
@@ -135,10 +174,18 @@ export const KEY_COMMANDS: readonly DoorCommand[] = [
 async function get(connection: ConnectionState, argument: Buffer | undefined): Promise<RespReply> {
   const { locks, transaction } = connection;
   const key = argument as Buffer;
+  const [, inBraces, braced] = TOKEN_KEY.exec(key.toString("latin1")) ?? [];
+  const lock = inBraces ?? braced;
+  if (lock !== undefined) return tokenOf(await locks.look(bytesOf(lock)));
   const watched = transaction.isWatching ? tableKeyOf(connection.database, key) : undefined;
   const value = shownValue(await locks.look(key));
   if (watched !== undefined) transaction.tell(watched, value);
   return value;
+}
+
+/** As Redis shows the number that a fenced lock of Redisson counts; nil if nobody holds the lock. */
+function tokenOf(state: KeyState): RespReply {
+  return state.kind === "hash" ? String(state.token) : null;
 }
 
 function lookCommand(name: string, count: number): DoorCommand {
@@ -157,19 +204,34 @@ function deleteCommand(name: string): DoorCommand {
     most: LOOKED_AT_MAX,
     asksCluster: true,
     check(connection) {
-      demandUnproven(connection, name, "a script that compares the value, or DELEX key IFEQ value");
+      if (connection.transaction.isOpen) demandUnproven(connection, name, DELETED_OTHERWISE);
     },
-    async run({ locks }, keys) {
+    async run(connection, keys) {
+      const { locks } = connection;
       const ended = await Promise.all(
         keys.map((key) =>
-          locks.decide<number>(key, (state) =>
-            state.kind === "lock" ? endOf(locks, key, state.value) : { answer: 0 },
-          ),
+          locks.decide<number>(key, (state): Decision<number | undefined> => {
+            if (state.kind === "none") return { answer: 0 };
+            // A text next to a hash is nobody's lock.
+            if (state.kind !== "note") demandUnproven(connection, name, DELETED_OTHERWISE);
+            if (state.kind === "lock") return endOf(locks, key, state.value);
+            return state.kind === "semaphore" ? { answer: 0 } : endOfRecord(locks, key, state);
+          }),
         ),
       );
       return ended.reduce((sum, count) => sum + count, 0);
     },
   };
+}
+
+function endOfRecord(
+  { calls }: Pick<LockSpace, "calls">,
+  key: Buffer,
+  before: KeyState & { readonly kind: "hash" | "note" },
+): Decision<number | undefined> {
+  if (!calls.isOwnRecord(before)) throw heldByOther();
+  const step = { key, isHeld: true, staysHeld: false, before, ttlMs: undefined };
+  return { write: async () => ((await calls.act([step])) === undefined ? undefined : 1) };
 }
 
 /** `EXPIRE key time [NX | XX | GT | LT]`. */

@@ -2,6 +2,7 @@
 const CLOCK = "cluster time is not the time of day; use EXPIRE or PEXPIRE";
 const OVERWRITE = "it would end the lock of another client without a proof; use SET with NX";
 const WHOLE = "it would end the locks of all clients; use holdfast revoke";
+const HASHES = "a hash is a lock whose scripts count its holders; use them";
 const COUNTS = "a lock keeps no data but the value of its holder";
 
 export const REFUSED_COMMANDS: ReadonlyMap<string, string> = new Map([
@@ -22,6 +23,11 @@ export const REFUSED_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["FLUSHALL", WHOLE],
   ["FLUSHDB", WHOLE],
   ["SWAPDB", WHOLE],
+  ["HSET", HASHES],
+  ["HSETNX", HASHES],
+  ["HMSET", HASHES],
+  ["HDEL", HASHES],
+  ["HINCRBY", HASHES],
   ["INCR", COUNTS],
   ["DECR", COUNTS],
   ["INCRBY", COUNTS],

@@ -2,6 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { ConnectionState } from "../connection-state.js";
 import { integerOf } from "../durations.js";
+import { tableKeyOf } from "../names.js";
 import { RefusedCommand, RefusedScript } from "../refusals.js";
 import { OK, type RespReply } from "../resp/index.js";
 import { runScript } from "../script-runs.js";
@@ -28,8 +29,10 @@ function byText(name: string, isReadOnly: boolean): DoorCommand {
 
 function bySum(name: string, isReadOnly: boolean): DoorCommand {
   const run: DoorCommand["run"] = (connection, [sum, ...rest]) => {
-    const known = connection.rules.scripts.find((sum as Buffer).toString("latin1").toLowerCase());
+    const named = (sum as Buffer).toString("latin1").toLowerCase();
+    const known = connection.rules.scripts.find(named);
     if (known !== undefined) return call(connection, known, rest, isReadOnly);
+    connection.endings.noteMissing(named, [sum as Buffer, ...rest]);
     throw new RefusedCommand("No matching script. Please use EVAL.", "NOSCRIPT");
   };
   return { name, least: 2, asksCluster: true, run };
@@ -62,11 +65,19 @@ function script(connection: ConnectionState, [subcommand, ...args]: readonly Buf
   if (word === "LOAD" && args.length === 1) {
     const [text] = args as [Buffer];
     const learned = scripts.learn(text);
-    if (learned.script instanceof NotServed) {
-      connection.endings.noteRefusedText(learned.sum, text, learned.script.message);
+    const { sum, script: known } = learned;
+    if (known instanceof NotServed) {
+      // A client that loads a script because it was not known is using it, for locks of its own kind.
+      const calling = connection.endings.callOfMissing(sum);
+      if (calling === undefined) connection.endings.noteRefusedText(sum, text, known.message);
+      else {
+        const reason = new RefusedScript(`this lock script is not answered: ${known.message}`);
+        const { database, endings } = connection;
+        endings.noteRefused("EVALSHA", calling, reason, (key) => tableKeyOf(database, key));
+      }
     }
     read(connection, text);
-    return learned.sum;
+    return sum;
   }
   if (word === "EXISTS" && args.length > 0) {
     return args.map((sum) =>

@@ -57,6 +57,16 @@ export const SERVER_COMMANDS: readonly DoorCommand[] = [
       return 0;
     },
   },
+  {
+    // What is answered is on disk here; for other nodes it is as with WAIT.
+    name: "WAITAOF",
+    least: 3,
+    most: 3,
+    run(_session, args) {
+      for (const number of args) integerOf(number);
+      return [1, 0];
+    },
+  },
 ];
 
 function commandReply([subcommand]: readonly Buffer[]): RespReply {

@@ -118,6 +118,8 @@ export class ClientEndings implements LeaseWitness {
   readonly #endings: Endings;
   readonly #client: () => string;
   #refusedText: string | undefined;
+  /** The last call of a script by a sum that was not known: its text may follow. */
+  #missing: { readonly sum: string; readonly args: readonly Buffer[] } | undefined;
 
   /** @param client says who it is at the moment */
   constructor(endings: Endings, client: () => string) {
@@ -136,6 +138,19 @@ export class ClientEndings implements LeaseWitness {
 
   noteEnded(keys: readonly string[]): void {
     this.#endings.noteEnded(this.#client(), keys);
+  }
+
+  /** A script was called whose text is not known here. */
+  noteMissing(sum: string, args: readonly Buffer[]): void {
+    this.#missing = { sum, args };
+  }
+
+  /**
+   * The call of a script whose text was loaded because it was not known then; `undefined`: the text
+   * is loaded before it is used.
+   */
+  callOfMissing(sum: string): readonly Buffer[] | undefined {
+    return this.#missing?.sum === sum ? this.#missing.args : undefined;
   }
 
   /** A text was refused that the client wanted to load before its first take. */
@@ -171,6 +186,7 @@ export class ClientEndings implements LeaseWitness {
 
   reset(): void {
     this.#refusedText = undefined;
+    this.#missing = undefined;
   }
 }
 

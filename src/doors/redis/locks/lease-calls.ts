@@ -8,6 +8,7 @@ import type { Buffer } from "node:buffer";
 import type {
   ExtendLeaseOptions,
   GivenBack,
+  LeaseStep,
   LossReason,
   WantedItem,
 } from "../../../client/index.js";
@@ -21,6 +22,7 @@ import type { Confirmations } from "./confirmations.js";
 import type { LeaseWitness } from "./endings.js";
 import type { FairTake } from "./fair-waits.js";
 import type { HotKeys } from "./hot-keys.js";
+import { type RecordContent, recordOf, recordOwnerOf, recordValueOf } from "./records.js";
 
 /** The limit of one command; see semantics.md, 8. */
 const KEYS_MAX = 16;
@@ -62,7 +64,25 @@ export type KeyState =
       readonly remainingMs: number | undefined;
       readonly identity: string;
     }
+  | (RecordContent & {
+      readonly token: number;
+      readonly remainingMs: number | undefined;
+      readonly identity: string;
+    })
   | { readonly kind: "semaphore"; readonly remainingMs: number | undefined };
+
+/** A key of an act, as `LeaseStep` has it; a record has no value of its own, and a lock one. */
+export interface StepWish {
+  readonly key: Buffer;
+  /** The value that holds the key before and after; `undefined`: it is a record, or free. */
+  readonly value?: Buffer;
+  readonly isHeld: boolean;
+  readonly staysHeld: boolean;
+  readonly before?: RecordContent | undefined;
+  readonly after?: RecordContent | undefined;
+  /** 0: without end; `undefined`: as before. */
+  readonly ttlMs: number | undefined;
+}
 
 export interface LeaseRules {
   /** Leases without end may be taken. */
@@ -184,6 +204,45 @@ export class LeaseCalls {
     }
   }
 
+  /**
+   * Does all of the steps if each key is as its step says, or nothing: then it resolves to `undefined`,
+   * otherwise to the token of each step's lease, 0 where there is none.
+   */
+  async act(wishes: readonly StepWish[]): Promise<readonly number[] | undefined> {
+    const keys = this.tableKeys(wishes.map(({ key }) => key));
+    const isTaken = ({ isHeld, staysHeld }: StepWish): boolean => !isHeld && staysHeld;
+    this.#witness.demandEnding(keys.filter((_, at) => isTaken(wishes[at] as StepWish)));
+    const steps = wishes.map((wish, at) => this.#stepOf(keys[at] as string, wish));
+    const tokens = await this.#held.client.leases.compareAndAct(steps);
+    const { hotKeys } = this.#rules;
+    for (const [at, wish] of wishes.entries()) {
+      const key = keys[at] as string;
+      if (!isTaken(wish)) {
+        if (tokens !== undefined && wish.isHeld && !wish.staysHeld) this.#witness.noteEnded([key]);
+      } else if (tokens === undefined) hotKeys.note(key);
+      else {
+        hotKeys.forget(key);
+        if (wish.value !== undefined) this.#witness.noteTaken([key], wish.value);
+      }
+    }
+    return tokens;
+  }
+
+  #stepOf(key: string, { value, isHeld, staysHeld, before, after, ttlMs }: StepWish): LeaseStep {
+    const text = (content: RecordContent | undefined): string =>
+      value === undefined && content !== undefined
+        ? recordValueOf(content)
+        : leaseValueOf(value as Buffer);
+    if (staysHeld && ttlMs !== undefined) demandExpiry(ttlMs, this.#rules);
+    return {
+      key,
+      owner: value === undefined ? recordOwnerOf(this.#database) : this.ownerOf(value),
+      before: isHeld ? text(before) : undefined,
+      after: staysHeld ? text(after) : undefined,
+      ...(ttlMs === undefined ? {} : { ttlMs: withLeaseMargin(ttlMs) }),
+    };
+  }
+
   /** Ends the value's leases in the keys. */
   async release(keys: readonly Buffer[], value: Buffer): Promise<GivenBack> {
     const owner = this.ownerOf(value);
@@ -212,6 +271,12 @@ export class LeaseCalls {
   async look(key: Buffer): Promise<KeyState> {
     const [tableKey] = this.tableKeys([key]) as [string];
     return stateOf(await this.#held.client.inspect(tableKey));
+  }
+
+  /** Whether the record of a key is one of this identity. */
+  isOwnRecord(state: KeyState): boolean {
+    const { identity } = this.#held;
+    return (state.kind === "hash" || state.kind === "note") && state.identity === identity;
   }
 
   /** Whether the key is held by that value, for the identity of this connection. */
@@ -266,13 +331,11 @@ function stateOf({ kind, holds }: KeyView): KeyState {
     const remainingMs = isEndless ? undefined : Math.max(...ends.map((end) => end ?? 0));
     return { kind: "semaphore", remainingMs };
   }
-  return {
-    kind: "lock",
-    value: redisValueOf(hold.value),
-    token: hold.token,
-    remainingMs: remainingOf(hold),
-    identity: hold.identity,
-  };
+  const { token, identity } = hold;
+  const common = { token, identity, remainingMs: remainingOf(hold) };
+  const record = recordOf(hold.value);
+  if (record !== undefined) return { ...record, ...common };
+  return { kind: "lock", value: redisValueOf(hold.value), ...common };
 }
 
 function remainingOf({ ttlMs, leaseMs, endsInMs }: KeyView["holds"][number]): number | undefined {

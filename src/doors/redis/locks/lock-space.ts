@@ -4,6 +4,7 @@
  * clients their places.
  */
 import type { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
 import type { GivenBack, LossReason } from "../../../client/index.js";
 import { HoldfastError } from "../../../errors/index.js";
 import type { CommandOrder, Decision } from "../command-order.js";
@@ -31,7 +32,7 @@ export interface LockSpaceRules extends LeaseRules {
 
 /** The steps of a course. */
 export interface LockSteps
-  extends Pick<LeaseCalls, "take" | "extend" | "release" | "releaseRepeatably"> {
+  extends Pick<LeaseCalls, "take" | "extend" | "release" | "releaseRepeatably" | "act"> {
   /** Several keys as they are in one moment. Rejects with `BUSY` if there is none. */
   lookAtOnce(keys: readonly Buffer[]): Promise<readonly KeyState[]>;
 }
@@ -119,6 +120,7 @@ export class LockSpace {
         return found ?? this.#takeNow(wish);
       },
       extend: (wish) => calls.extend(wish),
+      act: (wishes) => calls.act(wishes),
       release: (ofKeys, value) => {
         this.#leaveQueues(ofKeys, value);
         return calls.release(ofKeys, value);
@@ -181,13 +183,20 @@ export class LockSpace {
   }
 }
 
-function heldByOther(): RefusedCommand {
+export function heldByOther(): RefusedCommand {
   return new RefusedCommand("the key is held by a client of another identity or kind", "NOPERM");
 }
 
 function isSameHold(one: KeyState, other: KeyState): boolean {
-  if (one.kind === "lock") return other.kind === "lock" && one.token === other.token;
-  return one.kind === other.kind;
+  if (one.kind === "none" || one.kind === "semaphore") return one.kind === other.kind;
+  return (
+    "token" in other &&
+    one.token === other.token &&
+    isDeepStrictEqual(one, {
+      ...other,
+      remainingMs: one.remainingMs,
+    })
+  );
 }
 
 export function changesTooOften(): HoldfastError {

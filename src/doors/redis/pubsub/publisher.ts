@@ -4,7 +4,8 @@
  * Spring's lock registry wakes its waiters by a message at the channel `REGISTRY-channel`: the name of
  * the lock that is free. In Redis the release sends it. Here releases come to any node, and locks also
  * end by their expiry, so the node of a listener watches the locks of that registry, and sends the
- * message at every end. The cluster judges what its identity may observe.
+ * message at every end. The cluster judges what its identity may observe. Redisson wakes the waiters of one
+ * lock at a channel of that lock, by the message `0`; its node watches that lock in the same way.
  *
  * A message never reaches a listener of another identity, but for what the node itself says.
  */
@@ -30,6 +31,9 @@ const PAUSE_MS = 1_000;
 /** The limit on a message that a script sends. */
 const MESSAGE_BYTES_MAX = 4 << 10;
 const REGISTRY_CHANNEL = /^([^*?[\]\\]+)-channel$/;
+/** The channel of one lock of Redisson, whose name stands in braces, or has braces itself. */
+const LOCK_CHANNEL = /^redisson_(?:lock__channel|rwlock):(?:\{([^{}]+)\}|(.*\{.*))$/s;
+const UNLOCKED = "0";
 /** At such channels clients believe what they hear of the cluster. */
 const NODE_CHANNEL = "+";
 
@@ -38,19 +42,26 @@ export type Publishing = Pick<Subscriber, "database"> & {
   readonly held: Pick<Subscriber["held"], "identity">;
 };
 
+/** Which locks a channel is about. */
+type Watched =
+  /** All with that prefix; the message is the name of the one that ended. */
+  | { readonly prefix: string }
+  /** One key; the message is always the same. */
+  | string;
+
 class RegistryWatch {
   readonly name: string;
   readonly channel: string;
-  readonly prefix: string;
+  readonly watched: Watched;
   /** Each with its own client; one of these is used. */
   readonly targets = new Map<MessageTarget, LockClient>();
   #client: LockClient | undefined;
   #turn = new AbortController();
 
-  constructor(name: string, channel: string, prefix: string) {
+  constructor(name: string, channel: string, watched: Watched) {
     this.name = name;
     this.channel = channel;
-    this.prefix = prefix;
+    this.watched = watched;
   }
 
   /** The client of a listener, to be used until `signal` says that nobody listens by it any more. */
@@ -101,15 +112,14 @@ export class Publisher implements SubscriptionSource {
     channelOrPattern: string,
     target: MessageTarget,
   ): void {
-    const [, registry] = REGISTRY_CHANNEL.exec(channelOrPattern) ?? [];
-    if (registry === undefined) return;
+    const watched = watchedBy(channelOrPattern, database);
+    if (watched === undefined) return;
     const own = this.#watched.get(target) ?? new Map<string, RegistryWatch>();
     if (own.size >= CONNECTION_WATCHES_MAX) return;
     const name = watchName(held.identity, database, channelOrPattern);
-    const prefix = keyOfRedisName({ database, name: `${registry}:` });
     const known = this.#watches.get(name);
-    if (prefix === undefined || (known === undefined && this.#watches.size >= WATCHES_MAX)) return;
-    const watch = known ?? new RegistryWatch(name, channelOrPattern, prefix);
+    if (known === undefined && this.#watches.size >= WATCHES_MAX) return;
+    const watch = known ?? new RegistryWatch(name, channelOrPattern, watched);
     watch.targets.set(target, held.client);
     own.set(channelOrPattern, watch);
     this.#watched.set(target, own);
@@ -141,9 +151,10 @@ export class Publisher implements SubscriptionSource {
     if (this.#targets.size === 0 || channel.startsWith(NODE_CHANNEL)) return;
     if (channel.length > CHANNEL_BYTES_MAX || message.length > MESSAGE_BYTES_MAX) return;
     const { identity } = held;
-    const [, registry] = REGISTRY_CHANNEL.exec(channel) ?? [];
-    const isOfRegistry = registry !== undefined && message.startsWith(`${registry}:`);
-    const name = isOfRegistry ? watchName(identity, database, channel) : undefined;
+    const watched = watchedBy(channel, database);
+    const isHeardOf =
+      watched !== undefined && (typeof watched === "string" || isOfRegistry(channel, message));
+    const name = isHeardOf ? watchName(identity, database, channel) : undefined;
     const hearing = name === undefined ? undefined : this.#watches.get(name)?.targets;
     for (const target of [...this.#targets]) {
       if (target.identity !== identity || hearing?.has(target) === true) continue;
@@ -163,7 +174,7 @@ async function follow(watch: RegistryWatch, clock: DoorClock): Promise<void> {
     let changes: Watch | undefined;
     let isTooOld = false;
     try {
-      changes = client.watch({ prefix: watch.prefix }, { signal, after });
+      changes = client.watch(watch.watched, { signal, after });
       for await (const { type, key } of changes) {
         const found = type === "ended" ? redisKeyOf(key) : undefined;
         if (found !== undefined) tell(watch, found.key);
@@ -177,9 +188,26 @@ async function follow(watch: RegistryWatch, clock: DoorClock): Promise<void> {
   }
 }
 
-function tell({ channel, targets }: RegistryWatch, key: Buffer): void {
-  const message = key.toString("latin1");
+function tell({ channel, targets, watched }: RegistryWatch, key: Buffer): void {
+  const message = typeof watched === "string" ? UNLOCKED : key.toString("latin1");
   for (const target of [...targets.keys()]) target.deliver(channel, message);
+}
+
+/** `undefined`: none in particular. */
+function watchedBy(channel: string, database: number): Watched | undefined {
+  const [, registry] = REGISTRY_CHANNEL.exec(channel) ?? [];
+  if (registry !== undefined) {
+    const prefix = keyOfRedisName({ database, name: `${registry}:` });
+    return prefix === undefined ? undefined : { prefix };
+  }
+  const [, inBraces, braced] = LOCK_CHANNEL.exec(channel) ?? [];
+  const name = inBraces ?? braced;
+  return name === undefined ? undefined : keyOfRedisName({ database, name });
+}
+
+function isOfRegistry(channel: string, message: string): boolean {
+  const [, registry] = REGISTRY_CHANNEL.exec(channel) ?? [];
+  return registry !== undefined && message.startsWith(`${registry}:`);
 }
 
 function watchName(identity: string, database: number, channel: string): string {

@@ -1,5 +1,13 @@
 /** What the Redis door knows of Lua: what a call of a lock script means for keys as they are. */
-export type { KeyEffect, KnownKey } from "./imagined-keys.js";
+export {
+  type KeyCondition,
+  type KeyEffect,
+  type KnownKey,
+  type LockEffect,
+  lockRecordsIn,
+  type RecordContent,
+  type RecordEffect,
+} from "./imagined-keys.js";
 export {
   KNOWN_SCRIPTS,
   knownScript,
@@ -7,6 +15,7 @@ export {
   type SemaphoreScript,
 } from "./known-scripts.js";
 export { LockScript, type Meaning } from "./lock-script.js";
-export { NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
+export { NeedsKey, NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
 export { checkScript, type ScriptCheck } from "./script-check.js";
 export { ScriptLibrary } from "./script-library.js";
+export type { ScriptReply } from "./script-reply.js";

@@ -43,6 +43,7 @@ export interface ScriptCall {
 const LIBRARIES: readonly (readonly [string, LuaValue])[] = [
   ["string", new Library({ len: one((text) => stringOf(text).length), sub: substring })],
   ["table", new Library({ insert, unpack })],
+  ["math", new Library({ max: most(Math.max), min: most(Math.min) })],
   ["tonumber", one(numberOf)],
   ["tostring", one(shownAs)],
   ["type", one(typeName)],
@@ -194,10 +195,12 @@ class Run {
     };
   }
 
-  #count({ name, from, to, body }: Statement & { kind: "count" }, scope: Scope): Returned {
+  #count({ name, from, to, step, body }: Statement & { kind: "count" }, scope: Scope): Returned {
     const first = arithmetic(this.#value(from, scope));
     const last = arithmetic(this.#value(to, scope));
-    for (let at = first; at <= last; at++) {
+    const by = step === undefined ? 1 : arithmetic(this.#value(step, scope));
+    if (by === 0) throw new NotServed("it counts by nothing");
+    for (let at = first; by > 0 ? at <= last : at >= last; at += by) {
       const inner = new Scope(scope);
       inner.declare(name, at);
       const returned = this.#block(body, inner);
@@ -322,6 +325,13 @@ function one(value: (of: LuaValue) => LuaValue): LuaFunction {
   return (args) => {
     if (args.length !== 1) throw new NotServed("a function has more or fewer arguments than one");
     return [value(args[0])];
+  };
+}
+
+function most(of: (...numbers: readonly number[]) => number): LuaFunction {
+  return (args) => {
+    if (args.length === 0) throw new NotServed("it asks for the largest of nothing");
+    return [of(...args.map(arithmetic))];
   };
 }
 

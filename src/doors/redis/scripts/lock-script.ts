@@ -12,26 +12,34 @@ import { integerOf, runCommand } from "./redis-commands.js";
 import { replyOf, type ScriptReply } from "./script-reply.js";
 import { strangersIn } from "./strangers.js";
 
+/** A script with one of these may keep its lock in a hash. */
+const HASHES = /\bh(?:m?get|m?set|setnx|exists|incrby|del|len|keys)\b/i;
+
 /** A call of a script, and the keys as they are imagined. */
 export interface ScriptInput {
   /** As the call names them; one may stand there twice. */
   readonly keys: readonly Buffer[];
   readonly args: readonly Buffer[];
   readonly database: number;
-  /** By their names in latin1. */
+  /** By their names in latin1: the keys of the call, and others that it has asked for. */
   readonly known: ReadonlyMap<string, KnownKey>;
+  /** Keys that are not known are guessed to be free. */
+  readonly isGuess: boolean;
   /** Locks may be ended and moved without a comparison. */
   readonly allowsUnproven: boolean;
 }
 
-/** What is to be done, each key in the same way, and what is answered if that could be done. */
+/** What is to be done, under which conditions, and what is answered if that could be done. */
 export interface Meaning {
-  readonly changes: readonly KeyEffect[];
+  /** Empty if nothing is to be done. */
+  readonly effects: readonly KeyEffect[];
   readonly publications: readonly Publication[];
   readonly reply: ScriptReply;
 }
 
 export class LockScript {
+  /** Whether its lock may be a hash. */
+  readonly usesHashes: boolean;
   readonly #statements: readonly Statement[];
 
   /** Throws `NotServed` for a text that is not answered, whatever it is called with. */
@@ -40,19 +48,23 @@ export class LockScript {
     if (statements === undefined) throw new NotServed("it is not of the Lua that is read here");
     const [stranger] = strangersIn(statements);
     if (stranger !== undefined) throw new NotServed(`it uses ${stranger}`);
-    return new LockScript(statements);
+    return new LockScript(statements, HASHES.test(text.toString("latin1")));
   }
 
-  private constructor(statements: readonly Statement[]) {
+  private constructor(statements: readonly Statement[], usesHashes: boolean) {
     this.#statements = statements;
+    this.usesHashes = usesHashes;
   }
 
   /**
-   * Throws `NotServed`, `NeedsLook` if the imagined keys do not say enough, and `OtherDatabase` if the
-   * script wants the keys of another one.
+   * Throws `NotServed`, `NeedsLook` if the imagined keys do not say enough, `NeedsKey` if the script
+   * uses another one, and `OtherDatabase` if it wants the keys of another database.
    */
   meaningOf(input: ScriptInput): Meaning {
-    const keys = new ImaginedKeys(input.known, input.allowsUnproven);
+    const [names, args] = [textsOf(input.keys), textsOf(input.args)];
+    const { known, allowsUnproven, isGuess } = input;
+    const rights = { allowsUnproven, isArgument: (text: string) => args.includes(text) };
+    const keys = new ImaginedKeys(names, known, rights, isGuess);
     let hasAsked = false;
     const command = (words: readonly string[]): LuaValue => {
       if (words[0]?.toUpperCase() === "SELECT") return select(words, input.database, hasAsked);
@@ -61,16 +73,16 @@ export class LockScript {
     };
     const reply = replyTo(() =>
       interpret(this.#statements, {
-        ...{ keys: textsOf(input.keys), args: textsOf(input.args), command },
+        ...{ keys: names, args, command },
         onEqual: (text) => keys.noteEqual(text),
       }),
     );
     const { publications } = keys;
-    const changes = keys.changes();
-    if (reply.isFailure && changes.length + publications.length > 0) {
+    const effects = keys.effects();
+    if (reply.isFailure && effects.length + publications.length > 0) {
       throw new NotServed("it fails after it has changed something");
     }
-    return { changes, publications, reply: reply.reply };
+    return { effects, publications, reply: reply.reply };
   }
 }
 

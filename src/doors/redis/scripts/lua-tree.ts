@@ -58,6 +58,8 @@ export type Statement =
       readonly name: string;
       readonly from: Expression;
       readonly to: Expression;
+      /** `undefined`: 1. */
+      readonly step: Expression | undefined;
       readonly body: readonly Statement[];
     }
   | {
@@ -172,7 +174,8 @@ class TreeReader {
       const from = this.#expression();
       this.#expect(",");
       const to = this.#expression();
-      return { kind: "count", name, from, to, body: this.#loopBody() };
+      const step = this.#take(",") ? this.#expression() : undefined;
+      return { kind: "count", name, from, to, step, body: this.#loopBody() };
     }
     this.#expect(",");
     const item = this.#name();

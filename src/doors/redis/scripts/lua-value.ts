@@ -35,6 +35,17 @@ export class NeedsLook extends Error {
   override readonly name = "NeedsLook";
 }
 
+/** The script uses a key of which nothing is known yet. */
+export class NeedsKey extends Error {
+  override readonly name = "NeedsKey";
+  readonly key: string;
+
+  constructor(key: string) {
+    super();
+    this.key = key;
+  }
+}
+
 /** What a command of Redis answers with an error. */
 export class RedisError extends Error {
   override readonly name = "RedisError";
@@ -75,6 +86,13 @@ export class Unknown {
 
   use(): never {
     throw this.#why();
+  }
+}
+
+/** The fencing token of the lock that the call takes or has: known once that is done. */
+export class FencingToken extends Unknown {
+  constructor() {
+    super(() => new NotServed("it uses a fencing token otherwise than as its answer"));
   }
 }
 

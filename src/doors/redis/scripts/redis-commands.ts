@@ -3,7 +3,15 @@
  * arguments as Redis does. A command that is not here is not answered at all.
  */
 import type { ImaginedKeys } from "./imagined-keys.js";
-import { LuaTable, type LuaValue, NotServed, RedisError, tableWith, Unknown } from "./lua-value.js";
+import {
+  FencingToken,
+  LuaTable,
+  type LuaValue,
+  NotServed,
+  RedisError,
+  tableWith,
+  Unknown,
+} from "./lua-value.js";
 
 type Words = readonly string[];
 
@@ -152,6 +160,37 @@ function counted(isSo: (keys: ImaginedKeys, key: string) => boolean): ScriptComm
   };
 }
 
+function pairsOf(words: Words): readonly (readonly [string, string])[] {
+  const fields = keysOfPairs(words);
+  return fields.map((field, at) => [field, words[2 * at + 1] as string]);
+}
+
+function listOf(items: Iterable<string>): LuaTable {
+  return new LuaTable([...items]);
+}
+
+function increaseField(keys: ImaginedKeys, [key = "", field = "", by = ""]: Words): LuaValue {
+  const more = integerOf(by);
+  const before = keys.fieldOf(key, field) ?? "0";
+  if (!INTEGER.test(before)) throw new RedisError("hash value is not an integer");
+  const sum = Number(before) + more;
+  if (!Number.isSafeInteger(sum)) throw new NotServed("it counts further than 2^53");
+  keys.putFields(key, [[field, String(sum)]]);
+  return sum;
+}
+
+/**
+ * Counters are answered for one thing: a lock that counts its holders has a fencing token here, which is
+ * that number.
+ */
+const INCREASE: ScriptCommand = {
+  least: 1,
+  run(keys) {
+    keys.isTokenWanted = true;
+    return new FencingToken();
+  },
+};
+
 const DELETE = counted((keys, key) => keys.delete(key));
 const PUBLISH: ScriptCommand = {
   least: 2,
@@ -215,6 +254,66 @@ const COMMANDS: ReadonlyMap<string, ScriptCommand> = new Map<string, ScriptComma
       },
     },
   ],
+  ["HGET", { least: 2, run: (keys, [key = "", field = ""]) => keys.fieldOf(key, field) ?? false }],
+  [
+    "HMGET",
+    {
+      least: 2,
+      most: KEYS_MAX,
+      run: (keys, [key = "", ...fields]) =>
+        new LuaTable(fields.map((field) => keys.fieldOf(key, field) ?? false)),
+    },
+  ],
+  [
+    "HEXISTS",
+    {
+      least: 2,
+      run: (keys, [key = "", field = ""]) => (keys.fieldOf(key, field) === undefined ? 0 : 1),
+    },
+  ],
+  ["HLEN", { least: 1, run: (keys, [key = ""]) => keys.fieldsOf(key).size }],
+  ["HKEYS", { least: 1, run: (keys, [key = ""]) => listOf(keys.fieldsOf(key).keys()) }],
+  ["HVALS", { least: 1, run: (keys, [key = ""]) => listOf(keys.fieldsOf(key).values()) }],
+  ["HGETALL", { least: 1, run: (keys, [key = ""]) => listOf([...keys.fieldsOf(key)].flat()) }],
+  [
+    "HSET",
+    {
+      least: 3,
+      most: KEYS_MAX,
+      run: (keys, [key = "", ...words]) => keys.putFields(key, pairsOf(words)),
+    },
+  ],
+  [
+    "HMSET",
+    {
+      least: 3,
+      most: KEYS_MAX,
+      run(keys, [key = "", ...words]) {
+        keys.putFields(key, pairsOf(words));
+        return status();
+      },
+    },
+  ],
+  [
+    "HSETNX",
+    {
+      least: 3,
+      run(keys, [key = "", field = "", value = ""]) {
+        if (keys.fieldOf(key, field) !== undefined) return 0;
+        return keys.putFields(key, [[field, value]]);
+      },
+    },
+  ],
+  ["HINCRBY", { least: 3, run: increaseField }],
+  [
+    "HDEL",
+    {
+      least: 2,
+      most: KEYS_MAX,
+      run: (keys, [key = "", ...fields]) => keys.deleteFields(key, fields),
+    },
+  ],
+  ["INCR", INCREASE],
   ["EXPIRE", expire(1_000)],
   ["PEXPIRE", expire(1)],
   ["DEL", DELETE],

@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { KnownKey } from "./imagined-keys.js";
+import type { KeyEffect, KnownKey } from "./imagined-keys.js";
 import { KNOWN_SCRIPTS, knownScript } from "./known-scripts.js";
 import { LockScript } from "./lock-script.js";
 import { NotServed, OtherDatabase } from "./lua-value.js";
@@ -31,7 +31,15 @@ const ARGUMENTS_MAX = 6;
 const KEYS_MAX = 16;
 const TIME = "30000";
 const REMAINING_MS = 20_000;
+const FREE: KnownKey = { kind: "free" };
 const DOES = { take: "takes", extend: "extends", release: "releases" } as const;
+
+function doneBy(change: KeyEffect): CheckedState["does"] {
+  if (change.kind === "same") return "changes nothing";
+  if (change.kind !== "record") return DOES[change.kind];
+  if (change.before === undefined) return DOES.take;
+  return change.after === undefined ? DOES.release : DOES.extend;
+}
 
 export function checkScript(text: Buffer): ScriptCheck {
   const sha1 = createHash("sha1").update(text).digest("hex");
@@ -88,14 +96,23 @@ function statesWith(
   args: readonly string[],
   holder: string,
 ): readonly CheckedState[] {
-  const held = (value: string): KnownKey => ({ kind: "lock", value, remainingMs: REMAINING_MS });
+  const held = (value: string): KnownKey =>
+    script.usesHashes
+      ? { kind: "hash", fields: new Map([[value, "1"]]), remainingMs: REMAINING_MS }
+      : { kind: "lock", value, remainingMs: REMAINING_MS };
   const stateOf = (state: CheckedState["state"], key: KnownKey): CheckedState => {
-    const known = new Map(keys.map((name) => [name, key]));
-    const input = { keys: keys.map(bytesOf), args: args.map(bytesOf), known };
+    const known = new Map(
+      keys.map((name, at) => [name, script.usesHashes && at > 0 ? FREE : key] as const),
+    );
+    const input = { keys: keys.map(bytesOf), args: args.map(bytesOf), known, isGuess: true };
     try {
-      const [change] = script.meaningOf({ ...input, database: 0, allowsUnproven: false }).changes;
-      const does = change === undefined ? "changes nothing" : DOES[change.kind];
-      return { state, does, reason: undefined };
+      const { effects } = script.meaningOf({ ...input, database: 0, allowsUnproven: false });
+      const change = effects.find(({ kind }) => kind !== "same");
+      return {
+        state,
+        does: change === undefined ? "changes nothing" : doneBy(change),
+        reason: undefined,
+      };
     } catch (error) {
       if (error instanceof OtherDatabase)
         return { state, does: "changes nothing", reason: undefined };
@@ -104,7 +121,7 @@ function statesWith(
     }
   };
   return [
-    stateOf("free", { kind: "free" }),
+    stateOf("free", FREE),
     stateOf("held by the caller", held(holder)),
     stateOf("held by another", held("somebody else")),
   ];

@@ -1,6 +1,6 @@
 /** What a script returns, as the reply that Redis makes of it. */
 import { Buffer } from "node:buffer";
-import { LuaTable, type LuaValue, NotServed, Unknown } from "./lua-value.js";
+import { FencingToken, LuaTable, type LuaValue, NotServed, Unknown } from "./lua-value.js";
 
 export type ScriptReply =
   | number
@@ -9,6 +9,8 @@ export type ScriptReply =
   | { readonly status: string }
   /** `code`: the first word of an error. */
   | { readonly code: string; readonly message: string }
+  /** The token of the lock that the call takes or has. */
+  | { readonly isToken: true }
   | readonly ScriptReply[];
 
 /** The limit on a list, and on lists in one another; no lock script answers more. */
@@ -19,6 +21,7 @@ const LINE_BREAK = /[\r\n]/g;
 const KINDS = ["double", "map", "set", "big_number", "verbatim_string"];
 
 export function replyOf(value: LuaValue, depth = 0): ScriptReply {
+  if (value instanceof FencingToken) return { isToken: true };
   if (value instanceof Unknown) return value.use();
   if (value === undefined || value === false) return null;
   if (value === true) return 1;

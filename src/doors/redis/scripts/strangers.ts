@@ -52,7 +52,7 @@ class Survey {
         return;
       case "count":
         this.#made.add(statement.name);
-        this.#all([statement.from, statement.to]);
+        this.#all([statement.from, statement.to, statement.step ?? statement.to]);
         this.block(statement.body);
         return;
       case "each":

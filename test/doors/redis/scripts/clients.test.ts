@@ -53,7 +53,12 @@ function meaningText(
   try {
     const keys = [...known.keys()].map((key) => Buffer.from(key));
     const input = { keys, args: args.map((arg) => Buffer.from(arg)), known };
-    const meaning = script.meaningOf({ ...input, database: 0, allowsUnproven: false });
+    const meaning = script.meaningOf({
+      ...input,
+      database: 0,
+      allowsUnproven: false,
+      isGuess: false,
+    });
     const isError = typeof meaning.reply === "object" && "code" in (meaning.reply ?? {});
     return isError ? "error" : JSON.stringify(meaning);
   } catch (error) {

@@ -17,6 +17,8 @@ export interface GeneratedCall {
   /** Who holds each key before, for 20 s or without end; `undefined`: nobody. */
   readonly holders: Readonly<Record<string, string | undefined>>;
   readonly isEndless?: boolean;
+  /** Keys that are hashes: the holder is the field, with this count. */
+  readonly counts?: Readonly<Record<string, string | undefined>>;
 }
 
 const KEY_NAMES = ["k", "l", "m"] as const;
@@ -239,6 +241,84 @@ ${text}`,
   isEndless: fc.constantFrom(false, false, false, true),
 });
 
+const field = fc.constantFrom("ARGV[1]", "ARGV[1]", "ARGV[1]", "ARGV[2]", "'owner'", "'mode'");
+const hashKey = fc.constantFrom(
+  ..."KEYS[1] KEYS[1] key key key KEYS[#KEYS] KEYS[1]..':1'".split(" "),
+);
+const hashCommand = fc.oneof(
+  { weight: 3, arbitrary: call(words("'hincrby'"), hashKey, field, fc.constantFrom("1", "-1")) },
+  { weight: 3, arbitrary: call(words("'hset'"), hashKey, field, fc.constantFrom("1", "ARGV[1]")) },
+  { weight: 2, arbitrary: call(words("'hget'"), hashKey, field) },
+  { weight: 2, arbitrary: call(words("'hexists'"), hashKey, field) },
+  { weight: 2, arbitrary: call(words("'hdel'"), hashKey, field) },
+  { weight: 1, arbitrary: call(words("'hsetnx'"), hashKey, field, words("1")) },
+  { weight: 1, arbitrary: call(words("'hlen'"), hashKey) },
+  { weight: 1, arbitrary: call(words("'hkeys'"), hashKey) },
+  { weight: 1, arbitrary: call(words("'hgetall'"), hashKey) },
+  { weight: 1, arbitrary: call(words("'exists'"), hashKey) },
+  { weight: 1, arbitrary: call(words("'type'"), hashKey) },
+  { weight: 2, arbitrary: call(words("'del'"), hashKey) },
+  { weight: 4, arbitrary: call(words("'pexpire'"), hashKey, duration) },
+  { weight: 2, arbitrary: call(words("'set'"), hashKey, argument, words("'PX'"), duration) },
+  { weight: 1, arbitrary: call(words("'get'"), hashKey) },
+  { weight: 1, arbitrary: call(words("'pttl'"), hashKey) },
+);
+const hashCondition = fc.oneof(
+  { weight: 3, arbitrary: words("redis.call('hexists', key, ARGV[1]) == 1") },
+  { weight: 3, arbitrary: words("redis.call('exists', key) == 0") },
+  { weight: 1, arbitrary: words("redis.call('hget', key, 'owner') == ARGV[1]") },
+  { weight: 1, arbitrary: words("redis.call('hget', key, 'mode') == false") },
+  { weight: 1, arbitrary: hashCommand.map((text) => `${text} == 1`) },
+);
+/** A hash that is made gets its time, mostly. */
+const hashAct = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(hashCommand, duration)
+      .map(([one, time]) => `local n = ${one} redis.call('pexpire', key, ${time})`),
+  },
+  { weight: 2, arbitrary: hashCommand.map((text) => `local n = ${text}`) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(hashCommand, hashCommand).map((two) => `local n = ${two[0]} ${two[1]}`),
+  },
+);
+const hashScript = fc.oneof(
+  fc
+    .tuple(hashCondition, hashAct, fc.oneof(hashCommand, words("n"), expression), hashCommand)
+    .map(
+      ([when, doing, one, other]) => `if ${when} then ${doing} return ${one} end return ${other}`,
+    ),
+  fc
+    .tuple(hashCondition, hashAct, hashCondition, hashAct, hashCommand)
+    .map(
+      ([one, doing, two, other, after]) =>
+        `if ${one} then ${doing} elseif ${two} then ${other} end return ${after}`,
+    ),
+  fc.tuple(hashAct, hashCommand).map(([doing, after]) => `${doing} return {n, ${after}}`),
+  fc
+    .tuple(hashCondition, hashAct)
+    .map(
+      ([when, doing]) =>
+        `for i = #KEYS, 1, -1 do local key = KEYS[i] if ${when} then ${doing} end end`,
+    ),
+);
+const count = fc.constantFrom(undefined, "1", "1", "2", "x");
+
+/** No time is shorter than what the keys have: a client that names no holder does not shorten it at a door. */
+const hashValue = fc.constantFrom("alice", "alice", "alice", "bob", "free", "", "20000");
+const hashTime = fc.constantFrom(..."20000 30000 30000 30000 45000 0 -1 x".split(" "));
+
+/** Calls of scripts that keep their lock in a hash. */
+export const generatedHashCall: fc.Arbitrary<GeneratedCall> = fc.record({
+  text: hashScript.map((text) => `local key, a, b, held = KEYS[1], ARGV[1], 1, false\n${text}`),
+  keys: fc.constantFrom(["k"], ["k"], ["k", "l"], ["k", "k"]),
+  args: fc.oneof(fc.tuple(hashValue, hashTime), fc.tuple(hashValue, hashValue, hashTime)),
+  holders: fc.record({ k: holder, l: holder, m: fc.constant(undefined) }),
+  counts: fc.record({ k: count, l: count }),
+});
+
 /** A Redis and a door that get the same calls. */
 export class TwoServers implements AsyncDisposable {
   readonly #server: StartedServer;
@@ -275,7 +355,7 @@ export class TwoServers implements AsyncDisposable {
     this.#calls += 1;
     const library = `g${this.#calls}`;
     const byDoor = await answered(this.#door, call, async () => {
-      await this.#world.free(KEY_NAMES);
+      await this.#world.free(KEY_NAMES.flatMap((name) => [name, `${name}:1`]));
       await this.#door.call("CLIENT", "SETINFO", "LIB-NAME", library);
     });
     return judge(call, byRedis, byDoor);
@@ -293,10 +373,11 @@ export async function expectSame(
   servers: TwoServers,
   numRuns: number,
   first: readonly GeneratedCall[] = [],
+  calls: fc.Arbitrary<GeneratedCall> = generatedCall,
 ): Promise<void> {
   const counts: Record<Verdict, number> = { served: 0, changed: 0, refused: 0, tooShort: 0 };
   await fc.assert(
-    fc.asyncProperty(generatedCall, async (call) => {
+    fc.asyncProperty(calls, async (call) => {
       counts[await servers.judge(call)] += 1;
     }),
     { numRuns, examples: first.map((call) => [call]) },
@@ -305,6 +386,10 @@ export async function expectSame(
   expect(counts.served).toBeGreaterThan(numRuns / 10);
   expect(counts.changed).toBeGreaterThan(numRuns / 25);
 }
+
+const MAKE_HASH =
+  "redis.call('hset', KEYS[1], ARGV[1], ARGV[2]) redis.call('pexpire', KEYS[1], ARGV[3])";
+const WRONG_TYPE = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
 interface Answered {
   readonly reply: string;
@@ -323,19 +408,23 @@ async function answered(
     const by = call.holders[name];
     if (by === undefined) continue;
     const end = call.isEndless === true ? [] : ["PX", String(HELD_MS)];
-    client.send("SET", name, by, "NX", ...end);
+    const counted = call.counts?.[name];
+    if (counted === undefined) client.send("SET", name, by, "NX", ...end);
+    else client.send("EVAL", MAKE_HASH, "1", name, by, counted, String(HELD_MS));
   }
   client.send("EVAL", call.text, String(call.keys.length), ...call.keys, ...call.args);
-  for (const name of KEY_NAMES) {
-    client.send("GET", name);
-    client.send("PTTL", name);
-  }
+  const shown = call.counts === undefined ? ["GET", "PTTL"] : ["GET", "PTTL", "HGETALL"];
+  for (const name of KEY_NAMES) for (const show of shown) client.send(show, name);
   for (const name of KEY_NAMES) {
     if (call.holders[name] !== undefined) await client.reply();
   }
   const reply = await client.reply();
   const left: string[] = [];
-  for (const _ of KEY_NAMES) left.push(`${await client.reply()} ${await client.reply()}`);
+  for (const _ of KEY_NAMES) {
+    const replies: string[] = [];
+    for (const _show of shown) replies.push(await client.reply());
+    left.push(replies.join(" "));
+  }
   return { reply, left };
 }
 
@@ -345,6 +434,11 @@ export type Verdict = "served" | "changed" | "refused" | "tooShort";
 function judge(call: GeneratedCall, redis: Answered, door: Answered): Verdict {
   const before = KEY_NAMES.map((name) => {
     const by = call.holders[name];
+    const counted = by === undefined ? undefined : call.counts?.[name];
+    if (counted !== undefined) return `${WRONG_TYPE} :${HELD_MS} [${by}, ${counted}]`;
+    if (call.counts !== undefined) {
+      return by === undefined ? "nil :-2 []" : `${by} :${HELD_MS} ${WRONG_TYPE}`;
+    }
     return by === undefined ? "nil :-2" : `${by} :${call.isEndless === true ? -1 : HELD_MS}`;
   });
   const isUnchanged = door.left.every((each, at) => isAlike(each, before[at] as string));

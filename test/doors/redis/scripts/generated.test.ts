@@ -3,7 +3,12 @@
  * changed nothing.
  */
 import { test } from "vitest";
-import { expectSame, type GeneratedCall, TwoServers } from "./generated-scripts.js";
+import {
+  expectSame,
+  type GeneratedCall,
+  generatedHashCall,
+  TwoServers,
+} from "./generated-scripts.js";
 
 /** What random scripts, or readers, have found. */
 const FOUND: readonly GeneratedCall[] = [
@@ -26,4 +31,10 @@ test("a random script is answered as by Redis, or refused with nothing changed",
   await using servers = await TwoServers.open();
   if (servers === undefined) return context.skip("redis-server is not installed");
   await expectSame(servers, RUNS, FOUND);
+});
+
+test("so is one that keeps its lock in a hash", async (context) => {
+  await using servers = await TwoServers.open();
+  if (servers === undefined) return context.skip("redis-server is not installed");
+  await expectSame(servers, RUNS, [], generatedHashCall);
 });

@@ -91,7 +91,7 @@ describe("limits", () => {
       keys: [Buffer.from("k")],
       args: [Buffer.from("alice")],
       known: new Map([["k", { kind: "free" }]]),
-      ...{ database: 0, allowsUnproven: false },
+      ...{ database: 0, allowsUnproven: false, isGuess: false },
     });
 
   test.each([

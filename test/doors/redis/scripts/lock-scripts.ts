@@ -218,7 +218,8 @@ export const SCRIPTS_THAT_DO_TOO_MUCH: readonly (readonly [why: string, text: st
     "takes the expiry away",
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[1]) end",
   ],
-  ["uses another key", "return redis.call('get', KEYS[1] .. ':data')"],
+  ["uses another key", "return redis.call('get', KEYS[1] .. 'data')"],
+  ["counts what is not a lock", "return redis.call('incr', KEYS[1] .. ':count')"],
   [
     "publishes without releasing",
     `if redis.call('get', KEYS[1]) == ARGV[1] then
@@ -258,7 +259,10 @@ export const SCRIPTS_THAT_DO_TOO_MUCH: readonly (readonly [why: string, text: st
 
 /** Each is refused whatever it is called with, also by SCRIPT LOAD. */
 export const TEXTS_THAT_ARE_NOT_READ: readonly (readonly [why: string, text: string])[] = [
-  ["counts", "local n = redis.call('incr', KEYS[1]) redis.call('pexpire', KEYS[1], 9) return n"],
+  [
+    "counts down",
+    "local n = redis.call('decr', KEYS[1]) redis.call('pexpire', KEYS[1], 9) return n",
+  ],
   ["persists", "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('persist', KEYS[1]) end"],
   ["has a second store", "if ARGV[1] == 'x' then return redis.pcall('LPUSH', KEYS[2], 1) end"],
   ["reads the clock", "return redis.call('time')[1]"],

@@ -3,7 +3,15 @@
  * moves: a second implementation of what the door needs from the SDK. It has no identities and no
  * limits; what waits is granted in the order in which it came.
  */
-import type { Change, GivenBack, Leases, WantedItem, Watch } from "../../../../src/client/index.js";
+import type {
+  Change,
+  GivenBack,
+  LeaseStep,
+  Leases,
+  WantedItem,
+  Watch,
+} from "../../../../src/client/index.js";
+import type { WatchTarget } from "../../../../src/client/options/view-options.js";
 import type { HeldClient, LockClient } from "../../../../src/doors/redis/index.js";
 import { HoldfastError } from "../../../../src/errors/index.js";
 import type { HoldView, KeyView } from "../../../../src/protocol/index.js";
@@ -12,7 +20,7 @@ interface MemoryLease {
   readonly key: string;
   readonly owner: string;
   readonly request: string;
-  readonly value: string;
+  value: string;
   readonly token: number;
   readonly limit: number;
   readonly permits: number;
@@ -71,13 +79,14 @@ export class MemoryLocks {
         return { token, tokens, trustMs: ttlMs, endsInMs: ttlMs, slots: [] };
       },
       extend: async (keys, options) => this.#extend(listOf(keys), options),
+      compareAndAct: async (steps) => this.#act(steps),
       giveBack: async (keys, { owner, only }) => this.#giveBack(listOf(keys), owner, only?.token),
     };
     this.client = {
       leases,
       inspect: async (key) => this.#inspect(key),
       keysPage: async () => ({ keys: [], next: null }),
-      watch: (target, options) => this.#watch(target as { prefix: string }, options?.signal),
+      watch: (target, options) => this.#watch(target, options?.signal),
       whoAmI: async () => ({ name: "anonymous", grants: [] }),
       closed: new AbortController().signal,
     };
@@ -88,7 +97,7 @@ export class MemoryLocks {
     const closing = new AbortController();
     const watch: LockClient["watch"] = (target, options) => {
       const signals = [closing.signal, ...(options?.signal ? [options.signal] : [])];
-      return this.#watch(target as { prefix: string }, AbortSignal.any(signals));
+      return this.#watch(target, AbortSignal.any(signals));
     };
     const client = { ...this.client, watch, closed: closing.signal };
     return { client, close: () => closing.abort(new Error("the client is closed")) };
@@ -106,8 +115,9 @@ export class MemoryLocks {
   #take(
     items: readonly WantedItem[],
     options: Parameters<Leases["takeEach"]>[1],
+    isStep = false,
   ): readonly number[] {
-    this.#command(`take ${items.map(({ key }) => key).join(" ")} ${options.ttlMs}`);
+    if (!isStep) this.#command(`take ${items.map(({ key }) => key).join(" ")} ${options.ttlMs}`);
     const { owner, ttlMs, value = "" } = options;
     const request = options.request ?? `random ${++this.#lastRequest}`;
     const own = items.map((item) => this.#of(item.key).find((lease) => lease.owner === owner));
@@ -162,9 +172,40 @@ export class MemoryLocks {
     });
   }
 
+  #act(steps: readonly LeaseStep[]): readonly number[] | undefined {
+    this.#command(`act ${steps.map(({ key }) => key).join(" ")}`);
+    const own = steps.map(({ key, owner }) => this.#of(key).find((one) => one.owner === owner));
+    const areSo = steps.every(({ key, before }, at) =>
+      before === undefined ? this.#of(key).length === 0 : own[at]?.value === before,
+    );
+    if (!areSo) return undefined;
+    const tokens = steps.map(({ key, owner, before, after, ttlMs }, at) => {
+      const lease = own[at];
+      if (after === undefined) {
+        if (before !== undefined) this.#giveBack([key], owner, undefined, true);
+        return 0;
+      }
+      if (lease === undefined) {
+        const wish = { owner, ttlMs: ttlMs as number, value: after };
+        return this.#take([{ key }], wish, true)[0] as number;
+      }
+      lease.value = after;
+      if (ttlMs === undefined) return lease.token;
+      lease.ttlMs = ttlMs;
+      lease.endMs = ttlMs === 0 ? Number.POSITIVE_INFINITY : this.nowMs + ttlMs;
+      return lease.token;
+    });
+    return tokens;
+  }
+
   /** `only`: the token of the lease that is meant; `undefined`: any. */
-  #giveBack(keys: readonly string[], owner: string, only: number | undefined): GivenBack {
-    this.#command(`giveBack ${keys.join(" ")}`);
+  #giveBack(
+    keys: readonly string[],
+    owner: string,
+    only: number | undefined,
+    isStep = false,
+  ): GivenBack {
+    if (!isStep) this.#command(`giveBack ${keys.join(" ")}`);
     let count = 0;
     let reason: GivenBack["reason"];
     for (const key of keys) {
@@ -247,9 +288,10 @@ export class MemoryLocks {
   }
 
   /** Reports the ends of leases by release. It begins when it is first asked. */
-  #watch({ prefix }: { prefix: string }, signal: AbortSignal | undefined): Watch {
+  #watch(target: WatchTarget, signal: AbortSignal | undefined): Watch {
     const ended: string[] = [];
     let wake: () => void = () => {};
+    const prefix = typeof target === "string" ? target : target.prefix;
     const watcher = {
       prefix,
       onEnd: (key: string) => {

@@ -15,6 +15,7 @@ import {
   attachKeyOf,
   END_REASON,
   MESSAGE,
+  needsAcquire,
   OP,
   type Result,
   type SequencedCommand,
@@ -234,6 +235,10 @@ export class AccessLaws {
       case OP.extend:
       case OP.giveBack:
         return true;
+      case OP.act:
+        return command.steps.every(
+          (step) => !needsAcquire(step) || may(now, person, "acquire", step.key),
+        );
       case OP.take:
         return command.items.every(({ key }) => may(now, person, "acquire", key));
       case OP.acquire: {
