@@ -100,11 +100,8 @@ export const ACKNOWLEDGED_MAX = 1_024;
 export const WAITERS_MAX = 100_000;
 
 export const CLIENT_FRAME_BYTES_MAX = 1 << 20;
-/**
- * More than the longest allowed request, which has 16 long keys, 1,024 acknowledgements and a
- * value.
- */
-export const REQUEST_BYTES_MAX = 20_000;
+/** More than the longest allowed request, which has 16 long keys with values and 1,024 acknowledgements. */
+export const REQUEST_BYTES_MAX = 28_000;
 /** Requests of one client frame. */
 export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
 /** The largest frame that a client reads. */

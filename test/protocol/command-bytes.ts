@@ -6,6 +6,7 @@ import {
   BATCH_HEADER_BYTES,
   type Command,
   decodeCommands,
+  isAttachCommand,
   RECORD_HEADER_BYTES,
   Writer,
   withOrigin,
@@ -24,7 +25,8 @@ export function encodeCommand(command: Command): Uint8Array {
 
 /** The command that `bytes` are, as nodes read it from an entry; one that attaches with an origin. */
 export function decodeCommand(bytes: Uint8Array): Command | undefined {
-  return inRecord(bytes) ?? inRecord(withOrigin(bytes, ORIGIN));
+  const attaching = inRecord(withOrigin(bytes, ORIGIN));
+  return attaching !== undefined && isAttachCommand(attaching) ? attaching : inRecord(bytes);
 }
 
 function inRecord(bytes: Uint8Array): Command | undefined {

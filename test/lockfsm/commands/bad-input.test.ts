@@ -358,7 +358,7 @@ function answerAnything(begin: () => Everything, numRuns: number): Set<number> {
 }
 
 test("whatever a client sends, the table answers it, and goes on", () => {
-  const statuses = answerAnything(everything, runsOf(300));
+  const statuses = answerAnything(everything, runsOf(1_000));
   // It was not all of one kind.
   const { ok, granted, queued, released, notReleased, upgraded, revoked } = STATUS;
   const { adopted, leased } = STATUS;

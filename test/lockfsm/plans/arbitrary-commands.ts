@@ -64,6 +64,8 @@ const key = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...KEYS) },
   { weight: 1, arbitrary: fc.constantFrom("", "~reserved", "\u0000", "k".repeat(513)) },
 );
+/** As often as not, a key with a hold that waits for its heir. */
+const handedOver = fc.oneof(fc.constant("left"), key);
 const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 });
 const leaseOwner = fc.constantFrom(OWNER, OWNER, OTHER_OWNER, SECRET);
 const waitMs = fc.constantFrom(0, WAIT_FOREVER, WAIT_FOREVER, 1, 7_000, 2 ** 32 - 1);
@@ -199,12 +201,12 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 7, arbitrary: fc.record({ ...head, op: op(OP.end), target }) },
   {
-    weight: 4,
+    weight: 10,
     arbitrary: fc.record({
       ...head,
       op: op(OP.upgrade),
       target,
-      key,
+      key: fc.oneof(fc.constantFrom("up", "raised"), key),
       waitMs,
       detect: fc.boolean(),
     }),
@@ -254,7 +256,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       ttlMs: fc.constantFrom(0, 999, 1_000, 9_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ ...head, op: op(OP.adopt), key, secret, task }) },
+  { weight: 3, arbitrary: fc.record({ ...head, op: op(OP.adopt), key: handedOver, secret, task }) },
   {
     weight: 2,
     arbitrary: fc.record({
