@@ -136,7 +136,9 @@ class ScriptRun {
     const held = holders.slice(0, GUESSED_MAX).map((holder) => heldBy(holder, usesHashes));
     for (const key of [FREE, ...held]) {
       const guess = this.#guessOf(key);
-      if (guess !== undefined && guess.meaning.effects.length > 0) return guess;
+      // A hash that would be made without an expiry may be there, and have one.
+      const isCertain = guess?.meaning.effects.every((effect) => !isEndlessHash(effect)) === true;
+      if (guess !== undefined && isCertain && guess.meaning.effects.length > 0) return guess;
     }
     return undefined;
   }
@@ -275,6 +277,10 @@ function knownOf(found: ReadonlyMap<string, KeyState>): ReadonlyMap<string, Know
 function knownAs(state: KeyState): KnownKey {
   if (state.kind === "none") return FREE;
   return state.kind === "lock" ? { ...state, value: state.value.toString("latin1") } : state;
+}
+
+function isEndlessHash(effect: KeyEffect): boolean {
+  return effect.kind === "record" && effect.before === undefined && effect.ttlMs === 0;
 }
 
 /** The value that has the key, or gets it; `undefined`: it is a record, or free. */
