@@ -65,7 +65,7 @@ async function startNodes(
 const REFUSED = ["fair", "semaphore", "latch", "map"];
 
 test.for(VERSIONS)(
-  "Redisson %s finds at a node what it finds at Redis, and is refused what is no lock",
+  "Redisson %s finds at a node what it finds at Redis, and is refused what is not a lock",
   { timeout: TIMEOUT_MS },
   async (version, context) => {
     const classPath = await build(version);

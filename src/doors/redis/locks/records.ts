@@ -46,7 +46,7 @@ function noteOf(value: string | undefined): RecordContent | undefined {
   return value === undefined ? undefined : { kind: "note", value };
 }
 
-/** Whoever may acquire a key by another client of Holdfast can give it any value. */
+/** Anyone who may acquire a key by another client of Holdfast can give it any value. */
 function pairsOf(json: string): readonly (readonly [string, string])[] | undefined {
   try {
     const pairs: unknown = JSON.parse(json);

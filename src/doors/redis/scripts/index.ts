@@ -1,12 +1,9 @@
 /** What the Redis door knows of Lua: what a call of a lock script means for keys as they are. */
 export {
-  type KeyCondition,
   type KeyEffect,
   type KnownKey,
   type LockEffect,
   lockRecordsIn,
-  type RecordContent,
-  type RecordEffect,
 } from "./imagined-keys.js";
 export {
   KNOWN_SCRIPTS,
