@@ -1,5 +1,5 @@
 /**
- * Records: hashes, and texts that a script sets beside one, as leases of the door's own owner in each
+ * Records: hashes, and texts that a script sets next to one, as leases of the door's own owner in each
  * database. What a record contains is the value of its lease, so it is stored by a majority, survives
  * the node, and is changed only by who names what it was (semantics.md, 8.10).
  *
