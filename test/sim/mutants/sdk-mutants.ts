@@ -127,7 +127,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     rule: "2.7: a new connection is asked what became of everything waited for",
     scenario: "applications that are cut off",
     file: "src/client/locks/claims.ts",
-    find: "    const sequences = [...this.#waits.keys()];\n",
+    find: "    const sequences = this.#waits.all().map(({ sequence }) => sequence);\n",
     replace: "    const sequences: number[] = [];\n",
     seeds: [20],
   },
