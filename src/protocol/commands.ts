@@ -165,8 +165,9 @@ export function needsAcquire({ before, after }: ActStep): boolean {
   return before === undefined || (after !== undefined && after !== before);
 }
 
-/** How a lock is held: by one task alone, or together with others in this mode. */
+/** The modes of locks that are not semaphores. */
 export const LOCK_MODES = ["exclusive", "shared"] as const;
+/** How a lock is held: by one task alone, or together with others in this mode. */
 export type LockMode = (typeof LOCK_MODES)[number];
 export const isLockMode = (mode: unknown): mode is LockMode =>
   LOCK_MODES.some((one) => one === mode);

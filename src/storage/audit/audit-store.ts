@@ -233,7 +233,7 @@ export class AuditStore {
    * Removes the oldest blocks if all of their records are too old, or if what is kept takes too
    * much, and notes in the mark that they are missing. A block of its own says up to where they were
    * removed. One step removes some `recordsMin` records, and at least as many bytes as the newest
-   * block has, so that a step after each write keeps up with the writes. Not at the same time as
+   * block and its own have, so that a step after each write keeps up with the writes. Not at the same time as
    * `write`.
    */
   async trim(limits: AuditLimits, recordsMin: number, mark: AuditMark): Promise<AuditTrimming> {
@@ -247,7 +247,7 @@ export class AuditStore {
     let isRoundOver = true;
     let cutRecords = 0;
     let cutThroughWallMs = 0;
-    const enough = trimmed.bytes + (await this.#bytesOfNewest());
+    const enough = trimmed.bytes + (await this.#bytesOfNewest()) + TRIMMING_BLOCK_BYTES;
     const bytesAfter = this.head.bytes + TRIMMING_BLOCK_BYTES;
     for await (const { block, digest } of this.blocks(trimmed.number + 1, this.head.number, 1)) {
       const isOld = block.places.length === 0 || block.newestWallMs < limits.fromWallMs;
