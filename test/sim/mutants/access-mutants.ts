@@ -45,7 +45,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/execute.ts",
     find: " || session.credential.isRemoved) return;",
     replace: ") return;",
-    seeds: [543],
+    seeds: [49],
   },
   {
     name: "removed-identity-lives-on",
@@ -83,7 +83,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/sign-in.ts",
     find: "  #isCurrent = false;\n",
     replace: "  #isCurrent = true;\n",
-    seeds: [],
+    seeds: [72],
   },
   {
     name: "record-without-its-credential",

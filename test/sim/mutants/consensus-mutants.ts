@@ -99,7 +99,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
-    seeds: [6_000_019],
+    seeds: [47],
   },
   {
     name: "read-before-first-commit",

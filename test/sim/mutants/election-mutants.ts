@@ -9,7 +9,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "  if (message.granted && message.term !== expectedTerm) return;\n",
     replace: "",
-    seeds: [6_000_027],
+    seeds: [4],
   },
   {
     name: "pre-vote-off",
@@ -91,7 +91,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
     replace: "const isLoyal = hasLiveLeader(state);",
-    seeds: [98_000_008],
+    seeds: [1],
   },
   {
     name: "read-confirmed-by-a-learner",
@@ -101,7 +101,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     find: "quorumValue(state.configuration, leadership.roundOf)",
     replace:
       "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",
-    seeds: [6_000_023],
+    seeds: [4],
   },
   {
     name: "late-leader-goes-on",

@@ -163,7 +163,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.stolen) state.say(session, { kind: MESSAGE.lost,",
-    seeds: [1],
+    seeds: [8],
   },
   {
     name: "loss-not-remembered",

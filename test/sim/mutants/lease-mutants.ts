@@ -39,7 +39,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));",
     replace:
       "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp + 60_000));",
-    seeds: [30],
+    seeds: [3],
   },
   {
     name: "moved-wait-goes-last",

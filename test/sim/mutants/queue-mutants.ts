@@ -117,7 +117,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
-    seeds: [17],
+    seeds: [8],
   },
   {
     name: "cycle-by-a-grant-not-seen",
@@ -135,7 +135,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    endWait(state, victim, deadlock(state, cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(state, cycle, victim));",
-    seeds: [6_000_017],
+    seeds: [14],
   },
   {
     name: "undetected-refused",
@@ -144,7 +144,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [210_000_227],
+    seeds: [1],
   },
   {
     name: "lowest-of-many-slots-missed",

@@ -54,7 +54,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/refound.ts",
     find: "    if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);\n",
     replace: "    if (dueAt < 0) keepClosed(parts, hold, dueAt);\n",
-    seeds: [39],
+    seeds: [75],
   },
   {
     name: "restored-with-its-sessions",

@@ -66,7 +66,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    return strong.order < weak.order ? strong : weak;\n",
     replace: "    return strong.order > 0 ? strong : weak;\n",
-    seeds: [10],
+    seeds: [17],
   },
   {
     name: "believed-before-it-was-recalled",
@@ -120,7 +120,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/claims.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
     replace: "    return call;\n",
-    seeds: [6_500_009],
+    seeds: [20],
   },
   {
     name: "waits-not-recalled",
@@ -174,7 +174,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "    return this.handles.some(isAsked) || this.#joins",
     replace: "    return this.handles.every(isAsked) || this.#joins",
-    seeds: [510_001],
+    seeds: [35],
   },
   {
     name: "abandoned-upgrade-lowers-others",
@@ -220,7 +220,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/claims.ts",
     find: '    this.#lose(this.#held(), "closed");\n',
     replace: "",
-    seeds: [41],
+    seeds: [9],
   },
   {
     name: "held-while-handed-over",
@@ -356,7 +356,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/outgoing.ts",
     find: "    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {",
     replace: "    if (status !== ERROR_NUMBERS.BUSY) {",
-    seeds: [182],
+    seeds: [140],
   },
   {
     name: "full-disk-ends-a-client",

@@ -82,7 +82,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log/file-log.ts",
     find: "if (this.#writing === undefined && !isDiskBusy) {",
     replace: "if (!isDiskBusy) {",
-    seeds: [7],
+    seeds: [11],
   },
   {
     name: "named-snapshot-not-looked-for",
@@ -133,6 +133,6 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
       "      draft.finish(manifest.configuration);\n" +
       "      this.#reception = undefined;\n" +
       "      this.#events.onReceived({ manifest, configuration, from, term, epoch, table });",
-    seeds: [733_000_022],
+    seeds: [14],
   },
 ];

@@ -36,7 +36,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/grant.ts",
     find: "if (!request.isEligible || request.isOverAt(state.stamp)) continue;",
     replace: "if (!request.isEligible) continue;",
-    seeds: [98_000_020],
+    seeds: [8],
   },
   {
     name: "waiter-not-woken",
@@ -147,7 +147,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "    expire(state);\n    for (const command of entry.commands) execute(state, command);",
     replace:
       "    for (const command of entry.commands) execute(state, command);\n    expire(state);",
-    seeds: [160],
+    seeds: [1],
   },
   {
     name: "shared-barger",

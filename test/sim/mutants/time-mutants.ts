@@ -72,7 +72,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/transport/link-liveness.ts",
     find: "const PING_AFTER_MS = 1_250;",
     replace: "const PING_AFTER_MS = 125_000;",
-    seeds: [215],
+    seeds: [612],
   },
   {
     name: "silence-is-nothing-to-a-wait",
