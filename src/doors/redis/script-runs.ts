@@ -168,7 +168,9 @@ class ScriptRun {
     }
     const done = await this.#commit(meaning.effects, steps);
     if (typeof done === "object") return this.#reached(meaning, done);
-    if (first === undefined || this.#names.length > 1) return undefined;
+    // A script that knows hashes answers a hash otherwise than the lock of another.
+    const isEnough = first !== undefined && !this.#call.script.usesHashes;
+    if (!isEnough || this.#names.length > 1) return undefined;
     const guesses = this.#learned(first, done).map((key) => this.#guessOf(key));
     const meanings = guesses.flatMap((guess) => guess?.meaning ?? []);
     const [one] = meanings;

@@ -262,7 +262,10 @@ export class ImaginedKeys {
   }
 
   typeOf(key: string): string {
-    const { kind } = this.#use(key).now;
+    const { now } = this.#use(key);
+    // Something holds it: what it is, a take that failed does not say.
+    if (now.kind === "lock" && now.value instanceof Unknown) throw new NeedsLook();
+    const { kind } = now;
     if (kind === "free") return "none";
     if (kind === "hash") return "hash";
     return kind === "semaphore" ? "zset" : "string";
