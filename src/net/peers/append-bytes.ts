@@ -24,7 +24,9 @@ const TWO_32 = 2 ** 32;
 /** High halves from here on mean a number beyond 2^53 − 1. */
 const SAFE_HIGH_END = 2 ** 21;
 
-const NUMBER_OF: Readonly<Record<EntryKind, number>> = { noop: 0, command: 1, configuration: 2 };
+const NUMBER_OF = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Readonly<
+  Record<EntryKind, number>
+>;
 
 export function writeAppend(frame: PeerFrame, message: AppendRequest): void {
   const { entries, prevLogIndex } = message;

@@ -1,7 +1,7 @@
 /**
  * One end of a link, over TCP or TLS: sends and receives frames, and ends with a code and a reason.
- * It speaks first only if it is told to greet, so a stranger to the port who says nothing of a link
- * hears nothing of one. What frames mean it must not know.
+ * It speaks first only when `greet` is called, so a stranger to the port who has not shown that it
+ * speaks this language hears nothing of a link. It must not know what the frames mean.
  *
  * Everything is written to the stream at once, in one piece for each frame: a frame of messages is
  * not copied on the way.
@@ -24,6 +24,8 @@ import {
 /** A connection that ended without a `close`. */
 export const CLOSED_WITHOUT_WORDS = 1006;
 
+/** With more than this to read, the other side knows that this one is alive. */
+const PONG_BACKLOG_BYTES_MAX = 1_024;
 const PING = frameOfKind(FRAME.ping);
 const PONG = frameOfKind(FRAME.pong);
 
@@ -83,8 +85,9 @@ export class LinkSocket {
     this.#write(PING);
   }
 
+  /** Answers a ping, unless the other side has not read what was sent before. */
   pong(): void {
-    this.#write(PONG);
+    if (this.bufferedBytes <= PONG_BACKLOG_BYTES_MAX) this.#write(PONG);
   }
 
   /**
