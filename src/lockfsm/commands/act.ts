@@ -1,8 +1,8 @@
 /**
- * Compare and act (semantics.md, 8.10): keys are compared with what the command says of them, and if each
- * is so, leases are taken, rewritten, extended and ended in one step. Otherwise nothing is done.
+ * Compare and act (semantics.md, 8.10): if each key is as the command says, leases are taken, rewritten,
+ * extended and ended in one step. Otherwise nothing is done.
  *
- * It must never find a lease by anything but its owner, as all other commands on leases.
+ * Like every command on leases, it must never find a lease by anything but its owner.
  */
 import {
   ACQUIRE_DEFAULTS,
@@ -17,6 +17,7 @@ import {
 import { isDue } from "../holds/due-time.js";
 import { endRow } from "../holds/end.js";
 import { grantLease } from "../holds/grant.js";
+import { changeValue } from "../holds/hold-value.js";
 import { store } from "../holds/lease.js";
 import { changeLease, rememberGivenBack } from "../holds/lease-holds.js";
 import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
@@ -108,24 +109,13 @@ function perform(state: TableState, sequence: number, { step, owner, hold }: Com
   if (after === undefined) return 0;
   const endsAt = ttlMs === undefined || ttlMs === 0 ? 0 : state.stamp + ttlMs;
   if (hold === undefined) {
-    const lease = {
-      ...owner,
-      request: "",
-      name: "",
-      ttlMs: ttlMs ?? 0,
-      endsAt,
-      takenBy: 0,
-      takenAs: 0,
-    };
+    const terms = { request: "", name: "", ttlMs: ttlMs ?? 0, endsAt };
+    const lease = { ...owner, ...terms, takenBy: 0, takenAs: 0 };
     const options = { ...ACQUIRE_DEFAULTS, value: after };
     return grantLease(state, lease, { sequence, options }, [{ key, mode: "exclusive" }]).token;
   }
   if (ttlMs !== undefined) changeLease(state, hold, { endsAt, ttlMs });
-  if (after !== before) {
-    state.rows.grow(hold.session, owner.identity, after.length - hold.value.length);
-    hold.changeExtras().value = after;
-    state.note("updated", hold);
-  }
+  if (after !== before) changeValue(state, hold, after);
   return hold.token;
 }
 

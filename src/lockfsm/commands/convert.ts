@@ -1,4 +1,5 @@
 /** Commands that change a hold: its mode in a key, and its value. */
+
 import {
   type DowngradeCommand,
   STATUS,
@@ -8,6 +9,7 @@ import {
 } from "../../protocol/index.js";
 import { endWait } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
+import { changeValue } from "../holds/hold-value.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
 import { mayNotGrow } from "../holds/quotas.js";
@@ -106,10 +108,8 @@ export function update(state: TableState, session: Session, command: UpdateComma
     store(state, session, sequence, QUOTA);
     return;
   }
-  state.rows.grow(session, session.credential.identity, more);
-  hold.changeExtras().value = value;
   store(state, session, sequence, OK);
-  state.note("updated", hold);
+  changeValue(state, hold, value);
 }
 
 function placesOf(state: TableState, hold: Hold, name: string | undefined): Place[] {

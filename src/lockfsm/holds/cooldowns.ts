@@ -12,7 +12,7 @@ import { advance } from "./grant.js";
  * Makes a cooldown of a hold that was removed from everything except its keys, where its places
  * stay.
  */
-export function close(state: TableState, hold: Hold, dueAt: number): void {
+export function coolDown(state: TableState, hold: Hold, dueAt: number): void {
   const { token, session, identity, firstPlace } = hold;
   const number = state.takeNumber();
   const cooldown = new Cooldown(token, session.id, identity, dueAt, number, state.copies);

@@ -9,7 +9,7 @@ import type { Hold } from "../records/hold.js";
 import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
-import { close } from "./cooldowns.js";
+import { coolDown } from "./cooldowns.js";
 import { cancelEnd } from "./due-time.js";
 import { advance } from "./grant.js";
 import { leaveLease } from "./lease-holds.js";
@@ -127,7 +127,7 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason, orderedBy: st
   state.note("ended", hold, undefined, reason, orderer);
   const closedMs = closedMsAfter(state, hold, reason);
   if (closedMs > 0) {
-    close(state, hold, state.stamp + closedMs);
+    coolDown(state, hold, state.stamp + closedMs);
     return;
   }
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
