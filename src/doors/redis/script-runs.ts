@@ -27,7 +27,6 @@ import {
   NotServed,
   OtherDatabase,
   type ScriptReply,
-  Unknown,
 } from "./scripts/index.js";
 
 /** The values of redlock, new for each acquire. */
@@ -37,6 +36,7 @@ const GUESSED_MAX = 4;
 /** Keys that a script may use, with those that it makes of its keys. */
 const KEYS_MAX = 16;
 const FREE: KnownKey = { kind: "free" };
+const HELD: KnownKey = { kind: "held" };
 
 export interface CallOfScript {
   readonly script: LockScript;
@@ -144,8 +144,8 @@ class ScriptRun {
   }
 
   /**
-   * That all keys are so, or the one that is a hash; `undefined`: the call has no meaning then, or it does
-   * not say enough.
+   * The guess that all keys are like this; of a hash, that the first one is and the others are free.
+   * `undefined`: the call has no meaning then, or the guess does not say enough.
    */
   #guessOf(key: KnownKey): Guess | undefined {
     const known = new Map(
@@ -168,9 +168,7 @@ class ScriptRun {
     }
     const done = await this.#commit(meaning.effects, steps);
     if (typeof done === "object") return this.#reached(meaning, done);
-    // A script that knows hashes answers a hash otherwise than the lock of another.
-    const isEnough = first !== undefined && !this.#call.script.usesHashes;
-    if (!isEnough || this.#names.length > 1) return undefined;
+    if (first === undefined || this.#names.length > 1) return undefined;
     const guesses = this.#learned(first, done).map((key) => this.#guessOf(key));
     const meanings = guesses.flatMap((guess) => guess?.meaning ?? []);
     const [one] = meanings;
@@ -185,12 +183,7 @@ class ScriptRun {
   /** What a change that failed says of the key. */
   #learned({ value }: LockEffect, done: Done): readonly KnownKey[] {
     if (done === "mine") return [heldBy(value, false)];
-    const other: KnownKey = {
-      kind: "lock",
-      value: new Unknown(() => new NeedsLook(), value),
-      remainingMs: "unknown",
-    };
-    return done === "other" ? [other] : [FREE, other];
+    return done === "other" ? [HELD] : [FREE, HELD];
   }
 
   /** Looks at the keys, and does what the call means for them as they are. */
@@ -291,7 +284,7 @@ function valueIn(effect: KeyEffect): string | undefined {
   if (effect.kind !== "same") return effect.value;
   const { known } = effect;
   if (known.kind !== "lock") return undefined;
-  return known.value instanceof Unknown ? known.value.use() : known.value;
+  return known.value;
 }
 
 /** Changes of locks that are treated alike, and nothing else; `undefined`: it is more than that. */

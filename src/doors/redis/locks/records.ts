@@ -1,7 +1,7 @@
 /**
  * Records: hashes, and texts that a script sets next to one, as leases of the door's own owner in each
  * database. What a record contains is the value of its lease, so it is stored by a majority, survives
- * the node, and is changed only by who names what it was (semantics.md, 8.10).
+ * the node, and is changed only by a step that names the old value (semantics.md, 8.10).
  *
  * No value that a client sets looks like a record: after `~` an escaped one has hex digits.
  */

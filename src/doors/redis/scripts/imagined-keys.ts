@@ -6,7 +6,7 @@
  *
  * It must never let a script end or move the lock of a holder that it has not named.
  */
-import { NeedsKey, NeedsLook, NotServed, RedisError, Unknown } from "./lua-value.js";
+import { NeedsKey, NeedsLook, NotServed, RedisError } from "./lua-value.js";
 
 /** A hash, and a text that is set next to one, are records: they belong to the door, and are nobody's value. */
 export type RecordContent =
@@ -19,12 +19,10 @@ type Remaining = number | undefined | "unknown";
 /** What is known, or guessed, of a key. */
 export type KnownKey =
   | { readonly kind: "free" }
-  | {
-      readonly kind: "lock";
-      /** A character for each byte; `Unknown`: it is another one than was wanted. */
-      readonly value: string | Unknown;
-      readonly remainingMs: Remaining;
-    }
+  /** Held by something: a take that failed does not say what. */
+  | { readonly kind: "held" }
+  /** `value`: a character for each byte. */
+  | { readonly kind: "lock"; readonly value: string; readonly remainingMs: Remaining }
   | (RecordContent & { readonly remainingMs: Remaining })
   | { readonly kind: "semaphore"; readonly remainingMs: number | undefined };
 
@@ -157,13 +155,13 @@ export class ImaginedKeys {
     const { before, now, ttlMs } = entry;
     const same: KeyEffect = { kind: "same", key, known: before };
     if (before === now && ttlMs === undefined) return same;
+    if (before.kind === "held") throw new NeedsLook();
     if (before.kind === "semaphore") throw new NotServed("it changes a semaphore");
     if (before.kind === "hash" || now.kind === "hash")
       return this.#hashEffectOf(key, entry) ?? same;
     if (before.kind === "note" || (hasHash && before.kind === "free")) {
       if (before.kind === "free" && now.kind === "free") return same;
       const value = now.kind === "lock" || now.kind === "note" ? now.value : undefined;
-      if (value instanceof Unknown) return value.use();
       const after = value === undefined ? undefined : ({ kind: "note", value } as const);
       return { kind: "record", key, before: contentOf(before), after, ttlMs };
     }
@@ -172,11 +170,10 @@ export class ImaginedKeys {
 
   #lockEffectOf(key: string, { before, now, ttlMs, isProven }: ImaginedKey): KeyEffect | undefined {
     if (before.kind !== "lock") {
-      if (now.kind !== "lock" || now.value instanceof Unknown) return undefined;
+      if (now.kind !== "lock") return undefined;
       return { kind: "take", key, value: now.value, ttlMs: ttlMs ?? 0 };
     }
     const { value, remainingMs } = before;
-    if (value instanceof Unknown) throw new NeedsLook();
     if (now.kind === "lock" && now.value !== value) {
       throw new NotServed("it would overwrite the value of a lock");
     }
@@ -205,8 +202,8 @@ export class ImaginedKeys {
   }
 
   /**
-   * Who has named no holder may add one, if that takes nothing away from those that there are. Its time
-   * is not shortened either (`expire`).
+   * A script that has named no holder may add one, if it takes nothing away from the others. It cannot
+   * shorten the time of the hash either (`expire`).
    */
   #demandProof(before: KnownKey & { kind: "hash" }, { now, isProven }: ImaginedKey): void {
     if (isProven || this.#rights.allowsUnproven) return;
@@ -244,9 +241,16 @@ export class ImaginedKeys {
     return this.#use(key).now.kind !== "free";
   }
 
-  /** `undefined`: there is none. */
-  valueOf(key: string): string | Unknown | undefined {
+  /** What the key is now. */
+  #seen(key: string): Exclude<KnownKey, { kind: "held" }> {
     const { now } = this.#use(key);
+    if (now.kind === "held") throw new NeedsLook();
+    return now;
+  }
+
+  /** `undefined`: there is none. */
+  valueOf(key: string): string | undefined {
+    const now = this.#seen(key);
     if (now.kind === "lock" || now.kind === "note") return now.value;
     if (now.kind === "free") return undefined;
     throw wrongType();
@@ -254,7 +258,8 @@ export class ImaginedKeys {
 
   /** As PTTL answers it. */
   remainingOf(key: string): number {
-    const { now, ttlMs } = this.#use(key);
+    const now = this.#seen(key);
+    const { ttlMs } = this.#use(key);
     if (now.kind === "free") return ABSENT;
     const remainingMs = ttlMs === undefined ? now.remainingMs : ttlMs || undefined;
     if (remainingMs === "unknown") throw new NeedsLook();
@@ -262,10 +267,7 @@ export class ImaginedKeys {
   }
 
   typeOf(key: string): string {
-    const { now } = this.#use(key);
-    // Something holds it: what it is, a take that failed does not say.
-    if (now.kind === "lock" && now.value instanceof Unknown) throw new NeedsLook();
-    const { kind } = now;
+    const { kind } = this.#seen(key);
     if (kind === "free") return "none";
     if (kind === "hash") return "hash";
     return kind === "semaphore" ? "zset" : "string";
@@ -273,7 +275,7 @@ export class ImaginedKeys {
 
   /** The fields of a hash; of a key that is free, none. */
   fieldsOf(key: string): ReadonlyMap<string, string> {
-    const { now } = this.#use(key);
+    const now = this.#seen(key);
     if (now.kind === "hash") return now.fields;
     if (now.kind === "free") return new Map();
     throw wrongType();

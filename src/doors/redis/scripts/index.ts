@@ -12,7 +12,7 @@ export {
   type SemaphoreScript,
 } from "./known-scripts.js";
 export { LockScript, type Meaning } from "./lock-script.js";
-export { NeedsKey, NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
+export { NeedsKey, NeedsLook, NotServed, OtherDatabase } from "./lua-value.js";
 export { checkScript, type ScriptCheck } from "./script-check.js";
 export { ScriptLibrary } from "./script-library.js";
 export type { ScriptReply } from "./script-reply.js";

@@ -68,20 +68,12 @@ export class OtherDatabase extends Error {
   }
 }
 
-/** A value that is there and not known; to do anything with it but to compare it fails. */
+/** A value that is not known: what a script does with it fails. */
 export class Unknown {
   readonly #why: () => Error;
-  readonly #isNot: string | undefined;
 
-  /** @param isNot the one text that it is known not to be */
-  constructor(why: () => Error, isNot?: string) {
+  constructor(why: () => Error) {
     this.#why = why;
-    this.#isNot = isNot;
-  }
-
-  equals(other: LuaValue): boolean {
-    if (typeof other === "string" && other === this.#isNot) return false;
-    throw this.#why();
   }
 
   use(): never {
@@ -142,8 +134,8 @@ export function isTrue(value: LuaValue): boolean {
 }
 
 export function isEqual(left: LuaValue, right: LuaValue): boolean {
-  if (left instanceof Unknown) return left.equals(right);
-  if (right instanceof Unknown) return right.equals(left);
+  if (left instanceof Unknown) return left.use();
+  if (right instanceof Unknown) return right.use();
   return left === right;
 }
 

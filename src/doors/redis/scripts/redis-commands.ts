@@ -75,7 +75,6 @@ function getOfMany(keys: ImaginedKeys, key: string): LuaValue {
 function getRange(keys: ImaginedKeys, [key = "", from = "", to = ""]: Words): LuaValue {
   const [start, end] = [integerOf(from), integerOf(to)];
   const value = keys.valueOf(key) ?? "";
-  if (value instanceof Unknown) return value.use();
   const { length } = value;
   if (start < 0 && end < 0 && start > end) return "";
   const first = Math.max(0, start < 0 ? length + start : start);

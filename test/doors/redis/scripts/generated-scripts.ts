@@ -18,7 +18,7 @@ export interface GeneratedCall {
   readonly holders: Readonly<Record<string, string | undefined>>;
   readonly isEndless?: boolean;
   /** Keys that are hashes: the holder is the field, with this count. */
-  readonly counts?: Readonly<Record<string, string | undefined>>;
+  readonly counts?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 const KEY_NAMES = ["k", "l", "m"] as const;
@@ -165,6 +165,9 @@ const { statements, condition, expression } = fc.letrec<{
     ),
 }));
 
+/** The count of a holder in a hash; `undefined`: the key is not one. */
+const count = fc.constantFrom(undefined, "1", "1", "2", "x");
+
 /** What a script does to a key that it has looked at, as lock scripts do it. */
 const act = fc.oneof(
   call(words("'del'"), words("key")),
@@ -239,6 +242,10 @@ ${text}`,
   ),
   holders: fc.record({ k: holder, l: holder, m: holder }),
   isEndless: fc.constantFrom(false, false, false, true),
+  counts: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.record({ k: count, l: count }) },
+  ),
 });
 
 const field = fc.constantFrom("ARGV[1]", "ARGV[1]", "ARGV[1]", "ARGV[2]", "'owner'", "'mode'");
@@ -304,7 +311,6 @@ const hashScript = fc.oneof(
         `for i = #KEYS, 1, -1 do local key = KEYS[i] if ${when} then ${doing} end end`,
     ),
 );
-const count = fc.constantFrom(undefined, "1", "1", "2", "x");
 
 /** No time is shorter than what the keys have: a client that names no holder does not shorten it at a door. */
 const hashValue = fc.constantFrom("alice", "alice", "alice", "bob", "free", "", "20000");
@@ -436,10 +442,9 @@ function judge(call: GeneratedCall, redis: Answered, door: Answered): Verdict {
     const by = call.holders[name];
     const counted = by === undefined ? undefined : call.counts?.[name];
     if (counted !== undefined) return `${WRONG_TYPE} :${HELD_MS} [${by}, ${counted}]`;
-    if (call.counts !== undefined) {
-      return by === undefined ? "nil :-2 []" : `${by} :${HELD_MS} ${WRONG_TYPE}`;
-    }
-    return by === undefined ? "nil :-2" : `${by} :${call.isEndless === true ? -1 : HELD_MS}`;
+    const fields = call.counts === undefined ? ["", ""] : [" []", ` ${WRONG_TYPE}`];
+    if (by === undefined) return `nil :-2${fields[0]}`;
+    return `${by} :${call.isEndless === true ? -1 : HELD_MS}${fields[1]}`;
   });
   const isUnchanged = door.left.every((each, at) => isAlike(each, before[at] as string));
   const isSame =

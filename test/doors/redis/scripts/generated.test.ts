@@ -25,16 +25,21 @@ const FOUND: readonly GeneratedCall[] = [
   },
 ];
 
-/** A take that failed says that something holds the key, and not what. */
+/** What found a key held is not told by what: a lock, a hash or a semaphore. */
 const FOUND_HASHES: readonly GeneratedCall[] = [
-  {
-    text: `if redis.call('exists', KEYS[1]) == 0 then
-      return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-      return redis.call('type', KEYS[1])`,
-    ...{ keys: ["k"], args: ["alice", "20000"] },
-    ...{ holders: { k: "1" }, counts: { k: "x" } },
-  },
-];
+  `if redis.call('exists', KEYS[1]) == 0 then
+    return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+    return redis.call('type', KEYS[1])`,
+  `if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+    if redis.call('get', KEYS[1]) == ARGV[1] then return 2 end return 3`,
+  `if redis.call('get', KEYS[1]) == ARGV[1] then
+    return redis.call('del', KEYS[1]) else return 0 end`,
+  `if redis.call('get', KEYS[1]) == ARGV[1] then
+    return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end`,
+].map((text) => {
+  const call = { text, keys: ["k"], args: ["alice", "20000"] };
+  return { ...call, holders: { k: "bob" }, counts: { k: "1" } };
+});
 
 const RUNS = 500;
 
