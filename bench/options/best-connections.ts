@@ -1,7 +1,7 @@
 /**
- * The number of connections with which each peer was fastest when workers do not compete, as measured
- * with `--connections` 1, 2, 4, 8, 16 and 64 on a machine with two cores. `--connections` overrides
- * it. If workers compete, all systems have the same number: some let only one worker of each client
+ * The number of connections with which a peer was fastest when workers do not compete, as measured
+ * with `--connections` 1, 2, 4, 8, 16 and 64 on a busy machine with two cores. A peer that was not
+ * measured has no number here. `--connections` overrides it. If workers compete, all systems have the same number: some let only one worker of each client
  * compete, so fewer connections would be another load.
  */
 import type { PeerName } from "../peers/peer.js";

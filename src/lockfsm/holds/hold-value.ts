@@ -1,6 +1,6 @@
 /**
- * The text that others see with a hold. It counts for the session and the identity of the hold; whether
- * there is room for it, the caller must have asked before.
+ * Changes the text that others see with a hold, and what it counts against its session and identity.
+ * It never refuses: the caller has checked that there is room.
  */
 import type { Hold } from "../records/hold.js";
 import type { TableState } from "../records/state.js";

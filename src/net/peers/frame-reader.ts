@@ -1,7 +1,7 @@
 /**
  * Finds the frames of a link in the bytes that arrive, in whatever pieces. Every length is judged
- * before anything is kept for it. Nothing at all is kept of someone who does not speak the language
- * of links: the first byte that does not fit is the last one that is looked at.
+ * before anything is kept for it. It must never keep anything of a connection that is not a link: the
+ * first byte that does not fit is the last one that it looks at.
  *
  * A body that lies whole in what has arrived is not copied if it is most of that; a small part of a
  * large piece is, so that its owner does not keep the piece.

@@ -210,7 +210,7 @@ export class IncomingLinks {
     link.socket = socket;
   }
 
-  /** Somebody does not speak the language of links. */
+  /** The connection is not a link. */
   #turnAway(link: Incoming, socket: LinkSocket, first: number): void {
     const { closeGraceMs } = this.#context.tuning;
     const language = foreignLanguage(first);

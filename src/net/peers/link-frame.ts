@@ -87,7 +87,7 @@ export function readClose(body: Uint8Array): LinkClose | undefined {
   return { code: bytes.readUInt16BE(0), reason: bytes.toString("utf8", CLOSE_CODE_BYTES) };
 }
 
-/** What somebody speaks who does not speak the language of links, as far as the first byte shows. */
+/** What a connection that is not a link speaks, as far as its first byte shows. */
 export function foreignLanguage(first: number): "TLS" | "HTTP" | undefined {
   if (first === TLS_HANDSHAKE || first === TLS_ALERT) return "TLS";
   return first >= UPPER_A && first <= UPPER_Z ? "HTTP" : undefined;

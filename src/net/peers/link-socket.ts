@@ -55,7 +55,7 @@ export class LinkSocket {
     stream.on("close", () => this.#ended(WITHOUT_WORDS));
   }
 
-  /** Whether the other side has shown that it speaks the language of links. */
+  /** Whether the other side has shown that this is a link. */
   get isHeard(): boolean {
     return this.#reader.isOfLink;
   }
@@ -102,7 +102,7 @@ export class LinkSocket {
     }
   }
 
-  /** Ends the connection of somebody who does not speak the language of links, with these bytes. */
+  /** Ends a connection that is not a link, with these bytes. */
   answerForeign(bytes: Uint8Array, graceMs: number): void {
     if (!this.#isOpen) return;
     this.#stream.write(bytes);

@@ -78,7 +78,7 @@ test("a service that keeps to the rules is not, and everything is given back at 
 });
 
 test("a worker that does not wait for its release asks for the next lock at once", async () => {
-  /** Grants at once; a release is confirmed when it is told to. */
+  /** Confirms the releases, oldest first; grants come at once. */
   const confirm: (() => void)[] = [];
   let asked = 0;
   const shape: LoadShape<object> = {

@@ -125,7 +125,7 @@ test("a term of 2^52 in any message is taken up by nobody: elections go on", asy
         { type: "heartbeat", ...head, commitIndex: 0, round: 1 },
         { type: "vote", ...head, lastLogIndex: 2 ** 40, lastLogTerm: 5, isTransfer: true },
       );
-      // It is closed when it was read: there is no such frame.
+      // No frame has this kind, so the node ends the link when it has read all that came before.
       connection.frame(99);
       await connection.ended;
     }
@@ -267,7 +267,7 @@ test("a stolen node gets no link after its removal, whatever it said of members 
   for (const to of [leader, other]) {
     const connection = await enter(identity, to);
     connection.send(frameOf([{ group: 0, message }]));
-    // It is closed when it was read: there is no such frame.
+    // No frame has this kind, so the node ends the link when it has read all that came before.
     connection.frame(99);
     await connection.ended;
   }

@@ -45,7 +45,7 @@ export function endHold(model: Model, hold: ModelHold, reason: EndReason): void 
   lookAll(model, keysOf(hold));
 }
 
-/** The hold is no more, nor is its upgrade; a cooldown may take its place. */
+/** Removes the hold and its upgrade; a cooldown may take its place. */
 function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   withdrawUpgrade(model, hold);
   model.holds = model.holds.filter((other) => other !== hold);

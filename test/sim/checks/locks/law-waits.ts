@@ -64,7 +64,7 @@ export class LawWaits {
     }
   }
 
-  /** Whether a wait of the owner for the key may stand in its queue, though its session is no more. */
+  /** Whether a wait of the owner for the key may stand in its queue, though its session has ended. */
   isLeaving({ owner, person }: LawOwner, wanted: string): boolean {
     return this.#leaving.some(({ lease, items }) => {
       if (lease?.owner !== owner || lease.person !== person) return false;

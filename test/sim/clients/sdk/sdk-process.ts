@@ -156,8 +156,9 @@ export class SdkProcess {
   }
 
   /**
-   * Hands over what it has; if it `gathers`, as soon as that is enough. `onLeft`: the process has done its
-   * work; `undefined`: its session is no more. If nobody takes it from it, it goes on.
+   * Hands over what it has; if it `gathers`, as soon as that is enough. `onLeft` is called when the
+   * process has done its work, with `undefined` if its session has ended. If nobody adopts what it
+   * handed over, it goes on.
    */
   handOver(gathers: boolean, onLeft: (left: HandedOver | undefined) => void): void {
     if (this.#isLeaving) return;
