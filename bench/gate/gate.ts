@@ -12,8 +12,8 @@ import { compareCounts, comparisonText } from "./gate-counts.js";
 import { type GateResult, runGate } from "./gate-run.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
-/** An idle machine takes a quarter of it. */
-const RUN_MS_MAX = { usual: 180_000, baseline: 600_000 } as const;
+/** An idle machine takes a sixth of it, and twice that if it counts again. */
+const RUN_MS_MAX = { usual: 240_000, baseline: 600_000 } as const;
 
 interface GateFlags {
   readonly update?: true;
@@ -49,10 +49,10 @@ async function run({ update, json }: GateFlags): Promise<number> {
   }
   const limitMs = update === true ? RUN_MS_MAX.baseline : RUN_MS_MAX.usual;
   const limit = AbortSignal.timeout(limitMs);
+  const signal = AbortSignal.any([interruption.signal, limit]);
   try {
-    const rounds = update === true ? BASELINE_ROUNDS : USUAL_ROUNDS;
-    const counts = await runGate(rounds, AbortSignal.any([interruption.signal, limit]));
-    return judge(counts, update === true, json === true);
+    if (update === true) return writeBaseline(await runGate(BASELINE_ROUNDS, signal));
+    return await hold(readBaseline(), json === true, signal);
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     const message = error instanceof Error ? error.message : String(error);
@@ -61,35 +61,63 @@ async function run({ update, json }: GateFlags): Promise<number> {
   }
 }
 
-function judge(counts: GateResult, isUpdate: boolean, isJson: boolean): number {
+function writeBaseline(counts: GateResult): number {
   const file = findBaseline();
-  if (isJson) print(JSON.stringify(counts));
-  if (isUpdate) {
-    writeFileSync(file, `${JSON.stringify(counts, undefined, 2)}\n`);
-    complain(`written: ${file}`);
-    return EXIT.done;
+  writeFileSync(file, `${JSON.stringify(counts, undefined, 2)}\n`);
+  complain(`written: ${file}`);
+  return EXIT.done;
+}
+
+/**
+ * Counts again if something is too high. A busy machine can raise a count once: V8 compiles later, and
+ * messages travel alone. A regression raises the same count twice.
+ */
+async function hold(baseline: GateResult, isJson: boolean, signal: AbortSignal): Promise<number> {
+  let held = await count(baseline, isJson, signal);
+  if (held.tooHigh.size > 0) {
+    complain("counted again, because of these");
+    const again = await count(baseline, isJson, signal);
+    const both = [...again.tooHigh].filter((name) => held.tooHigh.has(name));
+    held = { ...again, tooHigh: new Set(both) };
   }
-  const baseline = JSON.parse(readFileSync(file, "utf8")) as GateResult;
-  const commands = compareCounts(baseline.perCommand, counts.perCommand);
-  const entries = compareEntries(baseline.perEntry, counts.perEntry);
-  if (!isJson) print([...comparisonText(commands), ...entryText(entries)].join("\n"));
-  const tooHigh = [
-    ...comparisonText(commands.filter((each) => each.isTooHigh)),
-    ...entryText(entries.filter((each) => each.isTooHigh)),
-  ];
-  for (const line of tooHigh) complain(line.replaceAll(/ {2,}/g, "  "));
-  if (tooHigh.length > 0) {
+  if (held.tooHigh.size > 0) {
     complain(
       "a command costs more than before; if that is intended, run npm run bench:gate -- --update",
     );
     return EXIT.failed;
   }
-  if ([...commands, ...entries].some(({ isMuchLower }) => isMuchLower)) {
+  if (held.isMuchLower) {
     complain(
       "a command costs much less than before; to keep it so, run npm run bench:gate -- --update",
     );
   }
   return EXIT.done;
+}
+
+interface Held {
+  /** Phases and counts. */
+  readonly tooHigh: ReadonlySet<string>;
+  readonly isMuchLower: boolean;
+}
+
+async function count(baseline: GateResult, isJson: boolean, signal: AbortSignal): Promise<Held> {
+  const counts = await runGate(USUAL_ROUNDS, signal);
+  const commands = compareCounts(baseline.perCommand, counts.perCommand);
+  const entries = compareEntries(baseline.perEntry, counts.perEntry);
+  const verdicts = [...commands, ...entries];
+  const lines = [...comparisonText(commands), ...entryText(entries)];
+  print(isJson ? JSON.stringify(counts) : lines.join("\n"));
+  const tooHigh = new Set<string>();
+  for (const [at, { phase, count, isTooHigh }] of verdicts.entries()) {
+    if (!isTooHigh) continue;
+    tooHigh.add(`${phase}: ${count}`);
+    complain((lines[at] as string).replaceAll(/ {2,}/g, "  "));
+  }
+  return { tooHigh, isMuchLower: verdicts.some(({ isMuchLower }) => isMuchLower) };
+}
+
+function readBaseline(): GateResult {
+  return JSON.parse(readFileSync(findBaseline(), "utf8")) as GateResult;
 }
 
 /** It is part of the sources, not of the build. */

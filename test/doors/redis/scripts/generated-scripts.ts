@@ -451,7 +451,7 @@ function judge(call: GeneratedCall, redis: Answered, door: Answered): Verdict {
     isAlike(redis.reply, door.reply) &&
     door.left.every((each, at) => isAlike(each, redis.left[at] as string));
   if (isSame) return isUnchanged ? "served" : "changed";
-  if (door.left.some((each) => SHORT.test(each))) return "tooShort";
+  if ([...redis.left, ...door.left].some((each) => SHORT.test(each))) return "tooShort";
   if (!door.reply.startsWith("-")) {
     throw different("does not answer and do what Redis does", call, redis, door);
   }
@@ -463,7 +463,7 @@ function judge(call: GeneratedCall, redis: Answered, door: Answered): Verdict {
 const SLACK_MS = 2_500;
 const SLACK_SECONDS = 2;
 /** Less than a second remains. */
-const SHORT = /:\d{1,3}$/;
+const SHORT = / :\d{1,3}(?= |$)/;
 const LONG_NUMBER = /\d{2,}/g;
 
 function isAlike(left: string, right: string): boolean {
