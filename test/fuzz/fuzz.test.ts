@@ -6,7 +6,7 @@ import { fuzz } from "./engine/fuzzer.js";
 import { FUZZ_TARGETS } from "./targets/index.js";
 
 const SEED = 1;
-const EXECUTIONS = runsOf(100);
+const EXECUTIONS = runsOf(40);
 
 describe.each(FUZZ_TARGETS.map((target) => [target.name, target] as const))(
   "%s",

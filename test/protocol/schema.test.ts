@@ -81,7 +81,7 @@ describe.each(BY_HAND)("what is written by hand of $name", (operation) => {
         expect(hex(writtenByHand(request))).toBe(hex(encoded));
         expectAgreement(encoded);
       }),
-      { numRuns: runsOf(500) },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -108,7 +108,7 @@ describe.each(BY_HAND)("what is written by hand of $name", (operation) => {
         expectAgreement(changed);
         expectAgreement(changed.subarray(0, cut % changed.length));
       }),
-      { numRuns: runsOf(1_000) },
+      { numRuns: runsOf(300) },
     );
   });
 

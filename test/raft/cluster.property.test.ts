@@ -12,7 +12,7 @@ import { type Mood, type Schedule, schedulesOf } from "./cluster/schedule.js";
 import { perform } from "./cluster/schedule-steps.js";
 
 /** Schedules drawn for each size and mood. */
-const RUNS = runsOf(20);
+const RUNS = runsOf(8);
 /**
  * Rarer things need more: an entry of an older term that is counted, and one that is cut after it.
  */

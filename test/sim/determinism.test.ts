@@ -6,7 +6,7 @@ import { runPlan } from "./run/run-plan.js";
 import type { SeedResult } from "./run/seed-result.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
-const SEEDS = [1, 5] as const;
+const SEEDS = [2, 6] as const;
 /** The results of the runs in this process, in silence, by seed. */
 const results = new Map<number, SeedResult>();
 

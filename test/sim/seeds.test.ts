@@ -6,7 +6,7 @@ import { planOf } from "./plan/plan-of.js";
 import { TIMED_ONLY } from "./plan/timed-plan.js";
 import { explained, runRange } from "./run/run-seeds.js";
 
-const SEEDS = 6;
+const SEEDS = 3;
 /** Whose plans are looked at. */
 const PLANS = 300;
 const TIMEOUT_MS = 600_000;

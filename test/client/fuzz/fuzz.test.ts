@@ -2,7 +2,7 @@
  * Random sequences of everything that a program can do with sessions and locks, under all kinds of
  * faults, with the SDK and the table of production: no promise is broken at any moment.
  *
- * `HOLDFAST_RUNS=150 npx vitest run test/client/fuzz` runs 3,000 random seeds. A
+ * `HOLDFAST_RUNS=500 npx vitest run test/client/fuzz` runs 3,000 random seeds. A
  * failing plan is reduced as far as possible and reported with what happened in it.
  */
 import fc from "fast-check";
@@ -11,8 +11,8 @@ import { runsOf } from "../../runs.js";
 import { plan } from "./plan.js";
 import { Trial } from "./trial.js";
 
-const RANDOM_RUNS = runsOf(10);
-const RUNS_PER_SEED = 20;
+const RANDOM_RUNS = runsOf(6);
+const RUNS_PER_SEED = runsOf(8);
 const MINUTE_MS = 60_000;
 
 const property = fc.asyncProperty(plan, (given) => new Trial(given).run());

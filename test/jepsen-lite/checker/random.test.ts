@@ -6,7 +6,7 @@ import { runsOf } from "../../runs.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { randomHistory, randomLockHistory } from "./histories.js";
 
-const RUNS = runsOf(1_000);
+const RUNS = runsOf(400);
 
 function plainObject(model: string): PlainObject {
   const object = PLAIN_OBJECTS[model];

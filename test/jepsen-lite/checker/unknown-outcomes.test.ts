@@ -16,7 +16,7 @@ import { runsOf } from "../../runs.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { historyOf, type Line, MOSTLY_UNKNOWN, randomHistory, validHistory } from "./histories.js";
 
-const RUNS = runsOf(1_000);
+const RUNS = runsOf(400);
 const SCHEDULE = { movesMax: 16, ends: MOSTLY_UNKNOWN };
 /** Far beyond what any of these histories needs, far below what trying everything would. */
 const STEPS_MAX = 1_000_000;

@@ -140,7 +140,7 @@ function isDecision(moment: Moment): boolean {
 }
 
 const settings = fc.record({ grantsPerStepMax: fc.constantFrom(64, 64, 1, 2) });
-const RUNS = runsOf(100);
+const RUNS = runsOf(40);
 
 describe("any life of a few owners", () => {
   test("leaves nobody waiting forever, and refuses nobody else", () => {

@@ -21,7 +21,7 @@ import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
-const RUNS = runsOf(40);
+const RUNS = runsOf(15);
 const EDGES_MAX = 10_000;
 
 test("says and shows after every entry what the naive model says and shows", () => {
@@ -69,7 +69,7 @@ test("does so where they find what was handed over due and not swept", () => {
 }, 600_000);
 
 test("does so when tokens run out", () => {
-  check(settings, plan, runsOf(40), fc.integer({ min: -3, max: 30 }));
+  check(settings, plan, runsOf(15), fc.integer({ min: -3, max: 30 }));
 }, 600_000);
 
 test("with few units for each entry comes to the same once it had as many as it needs", () => {

@@ -28,7 +28,7 @@ export interface Step {
   readonly after: readonly KeyView[];
 }
 
-export const NUM_RUNS = runsOf(40);
+export const NUM_RUNS = runsOf(15);
 
 /** Runs a plan with one command per entry, so that every position of the log is looked at. */
 export function run(

@@ -14,6 +14,7 @@ import { BY, HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/structures/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/structures/row-index.js";
+import { runsOf } from "../../runs.js";
 
 const { noCredential } = new AccessState();
 
@@ -124,7 +125,7 @@ describe("a chained index", () => {
           expect(index.find(next + 1)).toBe(undefined);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf(50) },
     );
   });
 
@@ -184,7 +185,7 @@ describe("an index of rows", () => {
           expect(index.has(next + 1)).toBe(false);
         }
       }),
-      { numRuns: 120 },
+      { numRuns: runsOf(40) },
     );
   });
 
@@ -242,7 +243,7 @@ describe("holds by their tokens, and by their sessions and sequences", () => {
           }
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(20) },
     );
   });
 });

@@ -32,7 +32,7 @@ test("keys are ordered as their UTF-8 bytes are", () => {
       const bytes = Buffer.compare(encoder.encode(left), encoder.encode(right));
       expect(Math.sign(compareByteOrder(left, right))).toBe(bytes);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(500) },
   );
 });
 
@@ -64,7 +64,7 @@ test("due times come out by time, then number, however they were put in, moved a
       }
       expect(heap.size).toBe(0);
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(60) },
   );
 });
 
@@ -124,7 +124,7 @@ test("stored replies are what a list of them would be, however many gaps there a
         );
       }
     }),
-    { numRuns: runsOf(100) },
+    { numRuns: runsOf(40) },
   );
 });
 
@@ -158,7 +158,7 @@ test("a sort that pauses puts equal numbers and rows of any length in order", ()
       const expected = wanted.map((number, at) => [number, at] as const);
       expect(found).toEqual(expected.sort(([a, i], [b, j]) => a - b || i - j));
     }),
-    { numRuns: runsOf(25) },
+    { numRuns: runsOf(10) },
   );
 });
 

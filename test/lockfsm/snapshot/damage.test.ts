@@ -35,7 +35,7 @@ describe("what is not a snapshot is refused", () => {
     const chunks = snapshotOfEverything();
     const whole = joined(chunks);
     expect(restored([whole]).hash()).toBe(everything().log.table.hash());
-    for (let bit = 0; bit < whole.length * 8; bit += strideOf(7)) {
+    for (let bit = 0; bit < whole.length * 8; bit += strideOf(23)) {
       const damaged = whole.slice();
       damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
       expect(() => restored([damaged])).toThrowError(corrupt);
@@ -72,7 +72,7 @@ describe("what is not a snapshot is refused", () => {
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), (chunks) => {
         expect(() => restored(chunks)).toThrowError(corrupt);
       }),
-      { numRuns: runsOf(500) },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -104,10 +104,10 @@ test("a snapshot in another format is told from a damaged one", () => {
 });
 
 /**
- * Of 375 forged snapshots 64 are accepted on average (116 to 137 of 750 with eight seeds). The floor is
- * more than five standard deviations lower.
+ * Of 150 forged snapshots 26 are accepted on average (116 to 137 of 750 with eight seeds). The floor is
+ * five standard deviations lower.
  */
-const ACCEPTED_MIN = 26;
+const ACCEPTED_MIN = 3;
 
 test("a forged snapshot is refused, or is a table that keeps all its rules from there on", () => {
   const change = fc.record({ at: fc.nat(), byte: fc.nat(255) });
@@ -140,7 +140,7 @@ test("a forged snapshot is refused, or is a table that keeps all its rules from 
       }
       expect(restored(rest(copy.snapshot(50))).hash()).toBe(copy.hash());
     }),
-    { numRuns: runsOf(375) },
+    { numRuns: runsOf(150) },
   );
   expect(accepted).toBeGreaterThan(runsOf(ACCEPTED_MIN));
 });

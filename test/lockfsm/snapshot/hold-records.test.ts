@@ -185,7 +185,7 @@ test("a damaged hold is read, or refused, as it is declared", () => {
       bytes[1 + (at % (bytes.length - 1))] = byte;
       expectAsDeclared(name, bytes, name === "hold" ? readHold : readLoneHold);
     }),
-    { numRuns: runsOf(2_000) },
+    { numRuns: runsOf(700) },
   );
 });
 

@@ -176,6 +176,6 @@ test("a snapshot drawn among any commands is the table of its moment, and goes o
       const index = before.log.index + entries.length;
       expect(letEverythingEnd(copy, index)).toEqual(letEverythingEnd(table, index));
     }),
-    { numRuns: runsOf(120) },
+    { numRuns: runsOf(40) },
   );
 });

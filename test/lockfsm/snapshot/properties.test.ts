@@ -17,7 +17,7 @@ import { roomySettings } from "../plans/plans-mixture.js";
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "../plans/snapshots.js";
 
-const NUM_RUNS = runsOf(40);
+const NUM_RUNS = runsOf(15);
 
 /** An entry, and what a table says and is after it. */
 interface Step {

@@ -26,7 +26,7 @@ import { roomySettings } from "../plans/plans-mixture.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { copyOf, joined, rest } from "../plans/snapshots.js";
 
-const NUM_RUNS = runsOf(60);
+const NUM_RUNS = runsOf(20);
 const A_DAY_OF_TOKENS = 86_400 * 2 ** 21;
 const INDEX = 1_000_000;
 

@@ -20,7 +20,7 @@ import type { WorldOptions } from "../world/world-time.js";
 import { type Call, ChaosClient } from "./chaos-client.js";
 
 /** Storms of each kind. */
-const RUNS = runsOf(5);
+const RUNS = runsOf(2);
 const STEPS = 150;
 const CLIENTS = 5;
 const KEYS = ["a", "b", "c"] as const;

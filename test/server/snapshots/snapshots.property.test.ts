@@ -3,7 +3,7 @@ import { seededRandom } from "../../../lab/random-stream.js";
 import { runsOf } from "../../runs.js";
 import { type SnapshotNode, SnapshotWorld } from "./snapshot-world.js";
 
-const SEEDS = runsOf(4);
+const SEEDS = runsOf(2);
 const ENTRIES = 900;
 
 /** What a core and its links would do: ask for every node that lags and gets nothing. */

@@ -27,7 +27,7 @@ function segmentsOf({ files }: Pick<Specimen, "files">): string[] {
 async function expectEveryFlipNoticed(specimen: Specimen): Promise<void> {
   for (const path of segmentsOf(specimen)) {
     const used = usedBytesOf(contentOf(specimen.files, path));
-    for (let at = 0; at < used; at += strideOf(3)) {
+    for (let at = 0; at < used; at += strideOf(8)) {
       const files = altered(specimen.files, path, (bytes) => {
         bytes[at] = (bytes[at] ?? 0) ^ 0x40;
         return bytes;

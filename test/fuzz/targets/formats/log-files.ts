@@ -53,7 +53,7 @@ export const logFiles: FuzzTarget = {
   repair: repaired,
   bytesMax: 16_384,
   steps: { fixed: 400_000, perByte: 1_000 },
-  shortRuns: 60,
+  shortRuns: 25,
   async run(input) {
     const [scene] = await madeOnce();
     if (scene === undefined) throw new Error("no specimen");

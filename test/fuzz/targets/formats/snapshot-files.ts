@@ -37,7 +37,7 @@ export const snapshotFiles: FuzzTarget = {
   repair: repaired,
   bytesMax: 32_768,
   steps: { fixed: 8_000_000, perByte: 4_000 },
-  shortRuns: 40,
+  shortRuns: 20,
   async run(input) {
     const [found, again] = [await inspected(input, PIECES[0]), await inspected(input, PIECES[1])];
     demandEqual(JSON.stringify(found), JSON.stringify(again), "the same file in other pieces");

@@ -39,7 +39,7 @@ export const storeRows: FuzzTarget = {
   bytesMax: 4_096,
   // Each of the 4,096 rows is looked at where the mark says that something is gone.
   steps: { fixed: 3_000_000, perByte: 2_000 },
-  shortRuns: 40,
+  shortRuns: 20,
   run(input) {
     const value = input.subarray(1);
     switch (KINDS[input[0] ?? 0]) {

@@ -24,7 +24,7 @@ export const tableSnapshots: FuzzTarget = {
   repair: sealedBlocks,
   bytesMax: 32_768,
   steps: { fixed: 4_000_000, perByte: 2_000 },
-  shortRuns: 60,
+  shortRuns: 25,
   run(input) {
     let table: LockTable;
     try {

@@ -47,7 +47,7 @@ export const clientMessages: FuzzTarget = {
   mutators: [mutateMsgpack],
   bytesMax: 8_192,
   steps: { fixed: 3_000_000, perByte: 10_000 },
-  shortRuns: 40,
+  shortRuns: 20,
   async run(input) {
     const { platform, world, client } = await begin();
     let isTaken = true;

@@ -66,7 +66,7 @@ export const nodeRequests: FuzzTarget = {
   ],
   bytesMax: 8_192,
   steps: { fixed: 30_000_000, perByte: 50_000 },
-  shortRuns: 20,
+  shortRuns: 10,
   async run(input) {
     const who = (input[0] ?? 0) % CLIENTS.length;
     const frame = input.slice(HEAD_BYTES);
