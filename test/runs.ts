@@ -1,6 +1,6 @@
 /**
  * How often what is drawn at random or tried in turn is tried: in `npm test` as often as the test itself
- * says, and more often with `HOLDFAST_RUNS=10`, as in `npm run test:release`.
+ * says, and more often with `HOLDFAST_RUNS=25`, as in `npm run test:release`.
  */
 const FACTOR = Number(process.env["HOLDFAST_RUNS"] ?? 1);
 

@@ -15,7 +15,7 @@ describe("the count of states and events", () => {
   test(
     "changes no run, and has what every run comes to",
     async () => {
-      const plan = planOf(3);
+      const plan = planOf(6);
       const [counted, not] = [await runPlan(plan, { counts: true }), await runPlan(plan)];
       expect(counted.hash).toBe(not.hash);
       expect(not.coverage).toEqual({});
