@@ -17,7 +17,7 @@ import { HttpExchange } from "./http-exchange.js";
 import { extendedBody } from "./lease-bodies.js";
 import { durationOf, headerText, Parameters, requiredHeader } from "./parameters.js";
 import { badRequest, internalError, Problem, problemOf, stopping } from "./problems.js";
-import { Takes, type TakeWish } from "./takes.js";
+import { type PolledTake, Takes } from "./takes.js";
 import { watchChanges } from "./watching.js";
 
 /** How long a page may remember what it may ask for, in seconds. */
@@ -187,7 +187,7 @@ export class LeaseDoor implements HttpDoor {
     };
   }
 
-  async #take(exchange: Exchange, wish: TakeWish): Promise<void> {
+  async #take(exchange: Exchange, wish: PolledTake): Promise<void> {
     const borrowed = await this.#borrow(exchange);
     await this.#takes.take(exchange, borrowed, wish);
   }
@@ -297,7 +297,7 @@ function ownerOf({ headers }: Exchange): string {
   return requiredHeader(headers, "Holdfast-Owner");
 }
 
-function wishOf(exchange: Exchange, parameters: Parameters): TakeWish {
+function wishOf(exchange: Exchange, parameters: Parameters): PolledTake {
   const key = parameters.requiredText("key");
   const mode = parameters.text("mode");
   const permits = parameters.integer("permits");
@@ -314,7 +314,7 @@ function wishOf(exchange: Exchange, parameters: Parameters): TakeWish {
 const BODY_MEMBERS: ReadonlySet<string> = new Set(["items", "ttl", "wait", "poll"]);
 const ITEM_MEMBERS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
 
-function wishInBody(exchange: Exchange, body: unknown): TakeWish {
+function wishInBody(exchange: Exchange, body: unknown): PolledTake {
   const { items, ttl, wait = 0, poll } = requireMembers("the body", body, BODY_MEMBERS);
   if (!Array.isArray(items)) throw badRequest("items must be an array of objects with a key");
   if (ttl === undefined) throw badRequest("ttl is missing");

@@ -27,7 +27,7 @@ const TRUST_SHARE_MIN = 0.45;
 
 const QUEUED_BODY = JSON.stringify({ queued: true, graceMs: GRACE_MS });
 
-export interface TakeWish {
+export interface PolledTake {
   readonly wanted: string | readonly WantedItem[];
   readonly owner: string;
   readonly request: string | undefined;
@@ -51,7 +51,7 @@ export class Takes {
   }
 
   /** Answers the exchange. `borrowed` is given back when the last of it is over. */
-  async take(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish): Promise<void> {
+  async take(exchange: Exchange, borrowed: BorrowedClient, wish: PolledTake): Promise<void> {
     const { client } = borrowed;
     const beganMs = this.#clock.monotonicMs();
     const isWaiting = wish.waitMs > 0;
@@ -92,7 +92,7 @@ export class Takes {
   #poll(
     { ended }: Exchange,
     taken: Promise<Lease>,
-    { waitMs, pollMs: chosenMs = POLL_MS_MAX, ttlMs }: TakeWish,
+    { waitMs, pollMs: chosenMs = POLL_MS_MAX, ttlMs }: PolledTake,
   ): Promise<Lease | undefined> {
     const pollMs = Math.min(chosenMs, pollMsOf(ttlMs));
     return new Promise((resolve, reject) => {
@@ -132,7 +132,7 @@ export class Takes {
   }
 }
 
-function optionsOf(wish: TakeWish, signal: AbortSignal | undefined): TakeLeaseOptions {
+function optionsOf(wish: PolledTake, signal: AbortSignal | undefined): TakeLeaseOptions {
   const { owner, request, name, ttlMs, waitMs } = wish;
   return { owner, request, name, ttlMs, waitMs, signal };
 }
@@ -154,7 +154,7 @@ function trustShare({ trustMs }: Lease, sinceMs: number, ttlMs: number): number 
  */
 async function extended(
   client: Client,
-  { wanted, owner, ttlMs }: TakeWish,
+  { wanted, owner, ttlMs }: PolledTake,
   sinceMs: number,
 ): Promise<Pick<Lease, "trustMs" | "endsInMs">> {
   const key = typeof wanted === "string" ? wanted : (wanted[0]?.key ?? "");
