@@ -74,10 +74,8 @@ async function leaveUpgrade(task: Task, key: string): Promise<void> {
   if (lock === undefined) return;
   const operation = { f: "upgrade", key, value: { token: lock.token } };
   const signal = leaving(task);
-  await task.record(operation, async () => {
-    await lock.upgrade({ waitMs: WAIT_MS, signal });
-    return { token: lock.token };
-  });
+  const upgrade = () => lock.upgrade({ waitMs: WAIT_MS, signal });
+  await task.record(operation, upgrade, () => grantOf(task, lock));
   await finish(task, lock, key);
 }
 

@@ -111,9 +111,12 @@ export function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefine
   });
 }
 
-/** The result of a release that could not be sent is not an answer of the cluster. */
+/** For these reasons a client gives a hold up by its own clock, before the table ends it. */
+const BY_OWN_CLOCK: ReadonlySet<string> = new Set(["expired", "maxHold", "revoked"]);
+
+/** The result of a release that could not be sent, or was not, is not an answer of the cluster. */
 function definite(result: ReleaseResult): ReleaseResult {
-  if (!result.released && (result.reason === "unknown" || result.reason === "expired")) {
+  if (!result.released && (result.reason === "unknown" || BY_OWN_CLOCK.has(result.reason))) {
     throw new HoldfastError("UNAVAILABLE", `not released: ${result.reason}`, {
       details: { indeterminate: true },
     });

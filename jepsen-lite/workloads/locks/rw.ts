@@ -1,6 +1,6 @@
 /** Shared and exclusive locks, with upgrades and downgrades on the way. */
 import type { Lock } from "../../sdk.js";
-import { acquire, hold, release } from "../lock-operations.js";
+import { acquire, grantOf, hold, release } from "../lock-operations.js";
 import type { Task, Workload } from "../workload.js";
 
 export const rw: Workload = {
@@ -27,11 +27,8 @@ async function convert(task: Task, lock: Lock, key: string): Promise<void> {
   if (mode === "exclusive") {
     await task.record({ f: "downgrade", ...operation }, () => lock.downgrade());
   } else {
-    const upgrade = async () => {
-      await lock.upgrade({ waitMs: 300 });
-      return { token: lock.token };
-    };
-    await task.record({ f: "upgrade", ...operation }, upgrade);
+    const upgrade = () => lock.upgrade({ waitMs: 300 });
+    await task.record({ f: "upgrade", ...operation }, upgrade, () => grantOf(task, lock));
   }
   await hold(task, lock, task.random.integer(0, 10));
 }

@@ -332,6 +332,19 @@ describe("time", () => {
     expect(broken(lines(8))).toEqual(["linearizable", "exclusion"]);
   });
 
+  it("an upgraded hold has the deadline that came with the upgrade", () => {
+    const lines = (grantedAt: number): Line[] => [
+      [0, "invoke", "acquire", { mode: "shared" }, at(0)],
+      [0, "ok", "acquire", { token: 5, untilNs: 5 * SECOND }, at(1)],
+      [0, "invoke", "upgrade", { token: 5 }, at(2)],
+      [0, "ok", "upgrade", { token: 6, untilNs: 10 * SECOND }, at(3)],
+      [1, "invoke", "acquire", { mode: "shared" }, at(4)],
+      [1, "ok", "acquire", { token: 9 }, at(grantedAt)],
+    ];
+    expect(broken(lines(12))).toEqual([]);
+    expect(broken(lines(8))).toEqual(["linearizable", "exclusion"]);
+  });
+
   it("the lock of a dead client is inherited in time", () => {
     const lines = (grantedAt: number): Line[] => [
       [0, "invoke", "acquire", { ttlMs: 5_000 }, at(0)],
