@@ -42,7 +42,7 @@ export class Belief implements HeldBelief {
   readonly session: number;
   /** The sequence of the acquire or adopt that brought it: what it is known by in its session. */
   readonly sequence: number;
-  readonly owner: number;
+  readonly task: number;
   readonly claims: readonly BeliefClaim[];
   token: number;
   /** By the client's clock, when it ends by a cap or a revoke, if nothing ends it before. */
@@ -52,14 +52,14 @@ export class Belief implements HeldBelief {
 
   constructor(
     client: Believer,
-    identity: { readonly session: number; readonly sequence: number; readonly owner: number },
+    identity: { readonly session: number; readonly sequence: number; readonly task: number },
     token: number,
     claims: readonly BeliefClaim[],
   ) {
     this.client = client;
     this.session = identity.session;
     this.sequence = identity.sequence;
-    this.owner = identity.owner;
+    this.task = identity.task;
     this.token = token;
     this.claims = claims;
   }

@@ -21,9 +21,9 @@ import type { Wish } from "./protocol/call.js";
 import type { ClientSession } from "./protocol/client-session.js";
 import { SETTINGS_TO_CHANGE } from "./settings-to-change.js";
 
-/** Owners that a session's tasks with several claims share. */
+/** The tasks of a session that may have several claims. */
 const TASKS = 3;
-/** Owners from here on have one claim each. */
+/** Tasks from here on have one claim each. */
 const SINGLE_TASKS_FROM = 100;
 /** Among holds that end by themselves, one in this number is not kept until then. */
 const KEPT_OF = 4;
@@ -144,7 +144,7 @@ export class LockActions {
     const isBounded = options?.detect === false && waitMs === WAIT_FOREVER;
     return {
       op: OP.acquire,
-      task: this.#owner(),
+      task: this.#task(),
       items: isSteal ? exclusively(items) : this.#withPermits(items),
       waitMs: isBounded ? random.integer(200, 800) : waitMs,
       options,
@@ -162,7 +162,7 @@ export class LockActions {
   }
 
   /** A task of its own, or one that may hold something already, be it the same key. */
-  #owner(): number {
+  #task(): number {
     const { random, mix } = this.#world;
     this.#tasks += 1;
     return random.chance(mix.nested) ? random.integer(1, TASKS) : SINGLE_TASKS_FROM + this.#tasks;
@@ -284,7 +284,7 @@ export class LockActions {
     const key = hold?.keys.at(-1);
     if (hold === undefined || key === undefined) return undefined;
     const secret = random.chance(0.1) ? "0".repeat(32) : hold.secret;
-    return { op: OP.adopt, key, secret, task: this.#owner() };
+    return { op: OP.adopt, key, secret, task: this.#task() };
   }
 
   #changeSetting(): Wish {

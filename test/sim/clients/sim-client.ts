@@ -405,7 +405,7 @@ export class SimClient implements WorldClient, LeaseDoor {
   #giveEverythingBack(): void {
     const session = this.#session;
     for (const belief of session.holds.present) {
-      if (!session.isBlocked(belief.owner)) this.#call(session.giveBack(belief));
+      if (!session.isBlocked(belief.task)) this.#call(session.giveBack(belief));
     }
   }
 

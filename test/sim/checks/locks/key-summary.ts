@@ -2,12 +2,10 @@
 import type { KeyView } from "../../../../src/protocol/index.js";
 
 export function summaryOf({ kind, limit, holds, waiters, cooldowns }: KeyView): string {
-  const held = holds.map(
-    ({ token, mode, session, task: owner, sequence, slots, value, holder }) => {
-      const whose = holder === "session" ? `${session}.${owner}` : holder;
-      return `${token} ${mode}[${slots.join()}] ${whose} by ${sequence} "${value}"`;
-    },
-  );
+  const held = holds.map(({ token, mode, session, task, sequence, slots, value, holder }) => {
+    const whose = holder === "session" ? `${session}.${task}` : holder;
+    return `${token} ${mode}[${slots.join()}] ${whose} by ${sequence} "${value}"`;
+  });
   const waiting = waiters.map(({ session, sequence, mode, permits, isUpgrade, isEligible }) => {
     const how = `${mode}${permits || ""}${isUpgrade ? "+" : ""}${isEligible ? "!" : ""}`;
     return `${session}/${sequence} ${how}`;

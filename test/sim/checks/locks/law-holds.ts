@@ -244,7 +244,7 @@ export class LawHolds {
   /** Returns what is wrong. */
   adopt(
     session: number,
-    { sequence, key, secret, task: owner }: AdoptCommand,
+    { sequence, key, secret, task }: AdoptCommand,
     result: Extract<Result, { status: typeof STATUS.adopted }>,
   ): string | undefined {
     const lease = this.leases.of({ owner: secret, person: BEARERS }, key);
@@ -259,7 +259,7 @@ export class LawHolds {
     this.add({
       session,
       sequence,
-      owner,
+      task,
       token: result.token,
       isTorn: false,
       ...kept,

@@ -13,7 +13,7 @@ export interface LawHold {
   readonly session: number;
   /** The sequence of the acquire or adopt that brought it. */
   readonly sequence: number;
-  readonly owner: number;
+  readonly task: number;
   /** The newest that was reported. */
   token: number;
   /** It was taken away without time for its holder to hear of it. */
@@ -47,7 +47,7 @@ export interface LawLeaseWait extends LawOwner {
 export interface LawWait {
   readonly session: number;
   readonly sequence: number;
-  readonly owner: number;
+  readonly task: number;
   readonly items: readonly Item[];
   readonly enqueuedAt: number;
   /** By arrival. */

@@ -135,16 +135,16 @@ export class LawWaits {
   problemOfCycle(refused: LawWait, result: Result): string | undefined {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
-    const isFirst = first?.session === refused.session && first.task === refused.owner;
+    const isFirst = first?.session === refused.session && first.task === refused.task;
     if (!isFirst) return "is not a member of the cycle for which it is refused";
-    for (const { session, task: owner, key } of others) {
+    for (const { session, task, key } of others) {
       // Who may not observe its key is not told who it is.
       if (key === "") continue;
       const waits = [...this.#waits.values()].some((wait) => {
-        const isTheirs = wait.session === session && wait.owner === owner;
+        const isTheirs = wait.session === session && wait.task === task;
         return isTheirs && wait.items.some((item) => item.key === key);
       });
-      if (!waits) return `owner ${owner} of session ${session} does not wait for ${key}`;
+      if (!waits) return `task ${task} of session ${session} does not wait for ${key}`;
     }
     return undefined;
   }

@@ -446,7 +446,7 @@ export class LockLaws {
     const hold: LawHold = {
       session: wait.session,
       sequence,
-      owner: wait.owner,
+      task: wait.task,
       token,
       isTorn: false,
       claims,
@@ -602,7 +602,7 @@ export class LockLaws {
     const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
     const lease = { owner, person: this.personOf(session), request };
     // It is of no task, so it gives no head start up for a cycle.
-    const rest = { headStartMs, detects: false, upgrades: undefined, lease, owner: NO_TASK };
+    const rest = { headStartMs, detects: false, upgrades: undefined, lease, task: NO_TASK };
     return { ...this.#arrival(waitMs), session, sequence, items, ...rest };
   }
 
@@ -629,19 +629,19 @@ export class LockLaws {
   }
 
   #waitOf(session: number, command: AcquireCommand): LawWait {
-    const { task: owner, items, waitMs, options, sequence } = command;
+    const { task, items, waitMs, options, sequence } = command;
     const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
     const detects = options?.detect ?? true;
     const rest = { headStartMs, detects, upgrades: undefined, lease: undefined };
-    return { ...this.#arrival(waitMs), session, sequence, owner, items, ...rest };
+    return { ...this.#arrival(waitMs), session, sequence, task, items, ...rest };
   }
 
   #upgradeOf(upgrades: LawHold, command: UpgradeCommand): LawWait {
     const { key, waitMs, detect, sequence } = command;
-    const { session, owner } = upgrades;
+    const { session, task } = upgrades;
     const items = [{ key, mode: "exclusive" } as const];
     const rest = { headStartMs: 0, detects: detect, upgrades, lease: undefined };
-    return { ...this.#arrival(waitMs), session, sequence, owner, items, ...rest };
+    return { ...this.#arrival(waitMs), session, sequence, task, items, ...rest };
   }
 
   #arrival(waitMs: number) {

@@ -17,7 +17,7 @@ type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
 interface Grant {
   readonly sequence: number;
-  readonly owner: number;
+  readonly task: number;
   readonly token: number;
   readonly claims: readonly BeliefClaim[];
   /** Cluster time; 0: with the session. */
@@ -50,13 +50,13 @@ export class ClientGrants {
     stamp: number,
   ): void {
     if (wish.op !== OP.acquire) return;
-    const { task: owner, options } = wish;
+    const { task, options } = wish;
     const maxHoldMs = options?.maxHoldMs ?? 0;
     const endsAt = maxHoldMs === 0 ? 0 : stamp + maxHoldMs;
     if (result.slots !== undefined) this.#watch.onSeen(SIGHTINGS.slots);
     const claims = claimsGranted(wish, result);
     this.#take(
-      { sequence, owner, token: result.token, claims, endsAt },
+      { sequence, task, token: result.token, claims, endsAt },
       isLeft ? "released" : undefined,
     );
   }
@@ -66,7 +66,7 @@ export class ClientGrants {
     const { token, items, endsAt } = result;
     const claims = items.map(({ key, mode, slots }) => ({ key, mode, slots }));
     this.#take(
-      { sequence, owner: wish.task, token, claims, endsAt },
+      { sequence, task: wish.task, token, claims, endsAt },
       isLeft ? "released" : undefined,
     );
   }
@@ -95,7 +95,7 @@ export class ClientGrants {
       if (endsAt > 0) known.endBy(this.#evidence.localMs(endsAt));
       return;
     }
-    const grant = { sequence, owner: ownerOf(call), token, claims, endsAt };
+    const grant = { sequence, task: taskOf(call), token, claims, endsAt };
     this.#take(grant, call?.isLeft ? "released" : undefined);
   }
 
@@ -111,9 +111,9 @@ export class ClientGrants {
     if (isStronger && belief.isTrusted) this.#watch.onBelief(belief);
   }
 
-  #take({ sequence, owner, token, claims, endsAt }: Grant, givenUp: Belief["givenUp"]): void {
+  #take({ sequence, task, token, claims, endsAt }: Grant, givenUp: Belief["givenUp"]): void {
     const { session } = this.#client;
-    const belief = new Belief(this.#client, { session, sequence, owner }, token, claims);
+    const belief = new Belief(this.#client, { session, sequence, task }, token, claims);
     belief.givenUp = givenUp;
     if (endsAt > 0) belief.endBy(this.#evidence.localMs(endsAt));
     this.#holds.add(belief);
@@ -130,7 +130,7 @@ function isLowering(calls: ClientCalls, target: number, key: string): boolean {
   });
 }
 
-function ownerOf(call: Call | undefined): number {
+function taskOf(call: Call | undefined): number {
   const wish = call?.wish;
   return wish?.op === OP.acquire || wish?.op === OP.adopt ? wish.task : 0;
 }

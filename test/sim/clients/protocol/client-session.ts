@@ -96,11 +96,11 @@ export class ClientSession {
   }
 
   /** Whether a task of this number stands still until it is answered. */
-  isBlocked(owner: number): boolean {
+  isBlocked(task: number): boolean {
     return this.calls.all.some(({ wish, mayWait }) => {
       if (!mayWait) return false;
-      if (wish.op === OP.acquire) return wish.task === owner;
-      return wish.op === OP.upgrade && this.holds.of(wish.target)?.owner === owner;
+      if (wish.op === OP.acquire) return wish.task === task;
+      return wish.op === OP.upgrade && this.holds.of(wish.target)?.task === task;
     });
   }
 
@@ -121,8 +121,8 @@ export class ClientSession {
     const asked = this.calls.all.map(({ wish, sequence, isQueued }) => {
       return `${sequence} op ${wish.op}${isQueued ? " queued" : ""}`;
     });
-    const held = this.holds.present.map(({ sequence, token, owner }) => {
-      return `${sequence} with ${token} of ${owner}`;
+    const held = this.holds.present.map(({ sequence, token, task }) => {
+      return `${sequence} with ${token} of ${task}`;
     });
     return `session ${this.id} asks [${asked}] holds [${held}]`;
   }

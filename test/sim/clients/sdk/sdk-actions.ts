@@ -141,9 +141,9 @@ export class SdkActions {
   #request(client: Client): void {
     const { random, plan, semaphores } = this.#world;
     const { mix, locks } = plan;
-    const owner = client.task();
-    const { marker, ask, options } = this.#wish(owner.id);
-    const own = { ...options, task: owner, value: marker };
+    const task = client.task();
+    const { marker, ask, options } = this.#wish(task.id);
+    const own = { ...options, task, value: marker };
     const isTry = random.chance(TRY_SHARE);
     const waited = { ...own, waitMs: this.#waitMs() };
     const hasPermits = random.chance(locks.permits);
@@ -197,16 +197,16 @@ export class SdkActions {
       if (mode === "permits") return { key, permits: slots.length };
       return { key, mode: random.chance(STRONGER_SHARE) ? "exclusive" : mode };
     });
-    const { task: owner } = hold.lock;
+    const { task } = hold.lock;
     // The task may have the same keys by several holds: which of them it is counted with is not told.
     for (const other of this.#process.holds.held) {
-      if (other.owner !== hold.owner || !hasSameKeys(other, hold)) continue;
+      if (other.task !== hold.task || !hasSameKeys(other, hold)) continue;
       other.isCounted = true;
       this.#noteUpgrades(other, items);
     }
-    const { marker, ask, signal } = this.#wish(owner.id, true);
+    const { marker, ask, signal } = this.#wish(task.id, true);
     const waitMs = this.#waitMs();
-    const options = { task: owner, reentrant: true, value: marker, signal, waitMs };
+    const options = { task, reentrant: true, value: marker, signal, waitMs };
     ask(client.acquireAll(items, options), items);
     return true;
   }
@@ -216,19 +216,19 @@ export class SdkActions {
     const { random } = this.#world;
     const { calls, holds } = this.#process;
     const able = holds.held.filter((hold) => {
-      const isOnly = holds.held.every((other) => other === hold || other.owner !== hold.owner);
-      return isOnly && hold.count === 1 && !calls.isBlocked(hold.owner);
+      const isOnly = holds.held.every((other) => other === hold || other.task !== hold.task);
+      return isOnly && hold.count === 1 && !calls.isBlocked(hold.task);
     });
     const hold = random.pickOrNone(able);
     if (hold === undefined) return false;
     const items = hold.claims.map(({ key, mode, slots }): WantedItem => {
       return mode === "permits" ? { key, permits: slots.length } : { key, mode };
     });
-    const { task: owner } = hold.lock;
+    const { task } = hold.lock;
     holds.release(hold);
-    const { marker, ask, options } = this.#wish(owner.id, true, true);
+    const { marker, ask, options } = this.#wish(task.id, true, true);
     ask(
-      client.acquireAll(items, { ...options, task: owner, value: marker, waitMs: this.#waitMs() }),
+      client.acquireAll(items, { ...options, task, value: marker, waitMs: this.#waitMs() }),
       items,
     );
     return true;
@@ -238,7 +238,7 @@ export class SdkActions {
    * How something is asked for. `isJoining`: by a task that may have to wait for another call of its own, so
    * that the log need not have it in its turn.
    */
-  #wish(owner: number, isJoining = false, hasNothing = false): Wish {
+  #wish(task: number, isJoining = false, hasNothing = false): Wish {
     const controller = new AbortController();
     const { signal } = controller;
     const marker = this.#marker(isJoining);
@@ -247,7 +247,7 @@ export class SdkActions {
     const { calls } = this.#process;
     const ask = (lock: Promise<Lock | undefined>, items: readonly WantedItem[]): void => {
       const wanted = wantedModes(items);
-      calls.ask({ what: marker, owner, controller, hasNothing }, marker, lock, (given) => {
+      calls.ask({ what: marker, task, controller, hasNothing }, marker, lock, (given) => {
         this.#process.take(given, wanted, isCapped);
       });
     };
@@ -320,7 +320,7 @@ export class SdkActions {
     const upgrade = lock.upgrade({ key, waitMs, signal: controller.signal });
     const what = `upgrade ${hold.token}`;
     const wish = this.#upgradeWish(hold, key);
-    const call = { what, owner: lock.task.id, controller, wish };
+    const call = { what, task: lock.task.id, controller, wish };
     this.#process.calls.track(call, upgrade.finally(raised.over), () => {
       raised.done();
       this.#process.holds.believe(hold);
@@ -337,7 +337,7 @@ export class SdkActions {
     const key = random.pick(handle.strongKeys);
     handle.lower(key);
     const what = `downgrade ${hold.token}`;
-    this.#process.calls.track({ what, owner: 0 }, handle.lock.downgrade(key), () => {});
+    this.#process.calls.track({ what, task: 0 }, handle.lock.downgrade(key), () => {});
     return true;
   }
 
@@ -353,7 +353,7 @@ export class SdkActions {
     const what = `update ${hold.token}`;
     const number = this.#updates;
     this.#lastUpdates.set(hold, number);
-    this.#process.calls.track({ what, owner: 0 }, updated, () => {
+    this.#process.calls.track({ what, task: 0 }, updated, () => {
       const isLast = this.#lastUpdates.get(hold) === number;
       if (!isLast || lock.value === value) return;
       this.#process.calls.broken(
@@ -398,7 +398,7 @@ export class SdkActions {
     const wish = wishOf(hold.session, { op: OP.handOver, target });
     const asked = watch.onHandOverAsked(client, hold.session, target);
     this.#process.calls.track(
-      { what, owner: 0, wish },
+      { what, task: 0, wish },
       hold.lock.handOver({ ttlMs }),
       (handed) => {
         asked.given(handed);
@@ -424,7 +424,7 @@ export class SdkActions {
     const what = "hand everything over";
     const asked = watch.onHandOverAsked(this.#world.client, client.session, undefined);
     calls.track(
-      { what, owner: 0 },
+      { what, task: 0 },
       client.handOver({ ttlMs }),
       (handed) => {
         asked.given(handed);
@@ -454,7 +454,7 @@ export class SdkActions {
     const now = random.chance(AT_ONCE_SHARE);
     const revoked = client.revoke({ key }, { graceMs, now });
     const wish = wishOf(0, { op: OP.revoke, key, graceMs, now });
-    this.#process.calls.track({ what: `revoke ${key}`, owner: 0, wish }, revoked, () => {});
+    this.#process.calls.track({ what: `revoke ${key}`, task: 0, wish }, revoked, () => {});
     return true;
   }
 
@@ -465,7 +465,7 @@ export class SdkActions {
     const key = random.pick(keys);
     watch.onRead(reader, id);
     this.#process.calls.track(
-      { what: `inspect ${key}`, owner: 0 },
+      { what: `inspect ${key}`, task: 0 },
       client.inspect(key),
       (payload) => {
         const { kind, status } = { kind: MESSAGE.answer, status: STATUS.ok } as const;

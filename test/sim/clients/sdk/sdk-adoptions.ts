@@ -29,14 +29,14 @@ export class SdkAdoptions {
     const { signal } = controller;
     const isOne = handed.holds.length === 1;
     // Several are of several tasks, each of which the client makes.
-    const owner = isOne ? client.task() : undefined;
+    const task = isOne ? client.task() : undefined;
     const { session } = client;
-    const adopted = client.adopt(handed, { task: owner, signal });
+    const adopted = client.adopt(handed, { task, signal });
     for (const [at, { secret }] of handed.holds.entries()) {
       const what = `${ADOPT}${secret}`;
       const wish = wishOf(0, { op: OP.adopt, secret });
       this.#calls.track(
-        { what, owner: owner?.id ?? 0, controller, wish },
+        { what, task: task?.id ?? 0, controller, wish },
         adopted,
         (found) => {
           // It was called before that session began, or has lost it again.

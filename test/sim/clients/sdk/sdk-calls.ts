@@ -38,7 +38,7 @@ const PATIENCE_RATIO = 0.99;
 export interface OpenCall {
   readonly what: string;
   /** The task that stands still meanwhile; 0: none. */
-  readonly owner: number;
+  readonly task: number;
   /** To give it up with. */
   readonly controller?: AbortController;
   /** The task gave everything back before it asked: it is never in its own way. */
@@ -93,14 +93,14 @@ export class SdkCalls {
   }
 
   /** Whether a task stands still until something is answered. */
-  isBlocked(owner: number): boolean {
-    return [...this.#open].some((call) => call.owner === owner);
+  isBlocked(task: number): boolean {
+    return [...this.#open].some((call) => call.task === task);
   }
 
   /** Whether a task waits for an answer that it still wants. */
-  isWanted(owner: number): boolean {
+  isWanted(task: number): boolean {
     return [...this.#open].some((call) => {
-      return call.owner === owner && call.controller?.signal.aborted !== true;
+      return call.task === task && call.controller?.signal.aborted !== true;
     });
   }
 

@@ -116,7 +116,7 @@ export class SdkHeed implements HeedfulProcess {
   #objectionToUpgrade(session: number, target: number): string | undefined {
     const hold = this.#holds.find(session, target);
     if (hold === undefined || hold.count === 0) return undefined;
-    if (this.#calls.isWanted(hold.owner)) return undefined;
+    if (this.#calls.isWanted(hold.task)) return undefined;
     return `nobody waits for ${hold.token} to become exclusive`;
   }
 }

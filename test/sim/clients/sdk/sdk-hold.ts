@@ -144,7 +144,7 @@ export class SdkHold implements HeldBelief {
     return this.#token;
   }
 
-  get owner(): number {
+  get task(): number {
     return this.lock.task.id;
   }
 

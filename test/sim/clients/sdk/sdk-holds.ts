@@ -191,7 +191,7 @@ export class SdkHolds {
     hold.givingBack += 1;
     const { token } = hold;
     const released = handle.lock.release();
-    this.#calls.track({ what: `release ${token}`, owner: 0 }, released, (outcome) => {
+    this.#calls.track({ what: `release ${token}`, task: 0 }, released, (outcome) => {
       hold.givingBack -= 1;
       const isLast = hold.count + hold.givingBack === 0 && !hold.isCounted;
       if (outcome.released && isLast) watch.onGivenBack(client, hold.session, hold.token);

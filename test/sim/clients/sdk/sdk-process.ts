@@ -107,7 +107,7 @@ export class SdkProcess {
   }
 
   get business(): string {
-    const holds = this.holds.held.map(({ token, owner }) => `${token} of ${owner}`).join(", ");
+    const holds = this.holds.held.map(({ token, task }) => `${token} of ${task}`).join(", ");
     return `${this.#world.name}, session ${this.session}, asks [${this.calls.names}] holds [${holds}]`;
   }
 
@@ -200,7 +200,7 @@ export class SdkProcess {
 
   /** Ends the session in peace, and begins another one. */
   close(client: Client): void {
-    this.calls.track({ what: "close", owner: 0 }, client.close(), () => {});
+    this.calls.track({ what: "close", task: 0 }, client.close(), () => {});
   }
 
   /** A lock that it was given, as `wanted`. */
@@ -285,7 +285,7 @@ export class SdkProcess {
   /** Except what a blocked task holds: tasks that wait for each other must get an error. */
   #giveEverythingBack(): void {
     for (const hold of this.holds.held) {
-      if (!this.calls.isBlocked(hold.owner)) this.holds.release(hold);
+      if (!this.calls.isBlocked(hold.task)) this.holds.release(hold);
     }
   }
 }
