@@ -216,7 +216,7 @@ export class LockTable {
     return explain(this.#state, key, request, holdTimes, viewer);
   }
 
-  /** Which owner waits for which. Looks at no more than `edgesMax` (1 … 2,000) edges. */
+  /** Which task waits for which. Looks at no more than `edgesMax` (1 … 2,000) edges. */
   waitGraph(edgesMax: number, viewer?: Viewer): WaitGraphView {
     return waitGraph(this.#state, edgesMax, viewer);
   }

@@ -65,7 +65,7 @@ export interface TableChange {
   readonly sessionName: string;
   /** The name of its identity; empty without a session. */
   readonly identity: string;
-  readonly owner: number;
+  readonly task: number;
   /** 0 for a request. */
   readonly token: number;
   /** The sequence of what brought it, or of the waiting upgrade; 0 for a cooldown. */

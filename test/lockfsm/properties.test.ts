@@ -55,13 +55,9 @@ function grantedIn({ entry, said, before }: Step): Map<number, Granted> {
 }
 
 /** Whether a hold came of a wait; a lease may also come of one that its take has repeated. */
-function isOf(
-  hold: HoldView,
-  { session, sequence, sessionName, task: owner }: WaiterView,
-  by?: Granted,
-) {
+function isOf(hold: HoldView, { session, sequence, sessionName, task }: WaiterView, by?: Granted) {
   if (session === by?.session && sequence === by.sequence) return true;
-  return hold.leaseOwner !== "" && owner === 0 && sessionName === hold.sessionName;
+  return hold.leaseOwner !== "" && task === 0 && sessionName === hold.sessionName;
 }
 
 /** Whether what is held in its key, or keeps it closed, blocks a waiter. */

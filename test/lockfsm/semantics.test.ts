@@ -135,9 +135,9 @@ describe("a hold that ended and keeps its keys closed", () => {
     expect(b.acquire(permits("s", 2), 0)).toMatchObject({ ...HELD, blockedBy });
     expect(b.acquire(permits("s", 1), 0)).toMatchObject({ slots: [[2]] });
     log.pass(9_999);
-    expect(b.acquire(permits("s", 1), 0, { owner: 2 })).toMatchObject(HELD);
+    expect(b.acquire(permits("s", 1), 0, { task: 2 })).toMatchObject(HELD);
     log.pass(1);
-    expect(b.acquire(permits("s", 2), 0, { owner: 2 })).toMatchObject({ slots: [[0, 1]] });
+    expect(b.acquire(permits("s", 2), 0, { task: 2 })).toMatchObject({ slots: [[0, 1]] });
   });
 
   test("as shared blocks writers only", () => {
@@ -155,11 +155,11 @@ describe("a hold that ended and keeps its keys closed", () => {
 });
 
 describe("two tasks of one process", () => {
-  test("are two owners, and exclude each other", () => {
+  test("exclude each other, as two sessions do", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const hold = a.take(exclusive("k"), { owner: 1 });
-    expect(a.acquire(exclusive("k"), -1, { owner: 2 })).toEqual(QUEUED);
+    const hold = a.take(exclusive("k"), { task: 1 });
+    expect(a.acquire(exclusive("k"), -1, { task: 2 })).toEqual(QUEUED);
     expect(a.end(hold).at(-1)).toMatchObject({ result: { status: STATUS.granted } });
   });
 });
@@ -265,13 +265,13 @@ describe("asking the table", () => {
     d.take(exclusive("z"));
     b.acquire(exclusive("x"));
     c.acquire(exclusive("x"));
-    const { tasks: owners, edges, isTruncated } = log.table.waitGraph(100);
+    const { tasks, edges, isTruncated } = log.table.waitGraph(100);
     const reached = (name: string): string[] => {
-      const ids = owners.flatMap(({ id, sessionName }) => (sessionName === name ? [id] : []));
+      const ids = tasks.flatMap(({ id, sessionName }) => (sessionName === name ? [id] : []));
       for (const id of ids) {
         for (const { from, to } of edges) if (from === id && !ids.includes(to)) ids.push(to);
       }
-      return ids.map((id) => owners.find((owner) => owner.id === id)?.sessionName ?? "").sort();
+      return ids.map((id) => tasks.find((task) => task.id === id)?.sessionName ?? "").sort();
     };
     expect(["a", "b", "c", "d"].map(reached)).toEqual([["a"], ["a", "b"], ["a", "b", "c"], []]);
     expect(edges.every(({ key, mode }) => key === "x" && mode === "exclusive")).toBe(true);

@@ -106,8 +106,8 @@ describe("a quota", () => {
     const log = new ClusterLog({ holdsPerSessionMax: 2 });
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take(exclusive("x"));
-    a.take(shared("y"), { owner: 2 });
-    expect(a.acquire(exclusive("z"), WAIT_FOREVER, { owner: 3 })).toEqual(quota);
+    a.take(shared("y"), { task: 2 });
+    expect(a.acquire(exclusive("z"), WAIT_FOREVER, { task: 3 })).toEqual(quota);
     expect(b.acquire(exclusive("z"))).toMatchObject({ status: STATUS.granted });
     a.end(hold);
     expect(a.acquire(exclusive("x"))).toMatchObject({ status: STATUS.granted });
@@ -117,17 +117,17 @@ describe("a quota", () => {
     const log = new ClusterLog({ waitsPerSessionMax: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
     b.take(exclusive("k"));
-    b.take(shared("up"), { owner: 2 });
-    const hold = a.take(shared("up"), { owner: 2 });
+    b.take(shared("up"), { task: 2 });
+    const hold = a.take(shared("up"), { task: 2 });
     expect(a.acquire()).toEqual(queued);
-    expect(a.acquire(exclusive("k"), 900, { owner: 3 })).toEqual(quota);
+    expect(a.acquire(exclusive("k"), 900, { task: 3 })).toEqual(quota);
     expect(a.upgrade(hold, "up")).toEqual(quota);
-    const alone = a.take(shared("alone"), { owner: 4 });
+    const alone = a.take(shared("alone"), { task: 4 });
     expect(a.upgrade(alone, "alone")).toMatchObject({ status: STATUS.upgraded });
-    expect(a.acquire(exclusive("free"), 900, { owner: 3 })).toMatchObject({
+    expect(a.acquire(exclusive("free"), 900, { task: 3 })).toMatchObject({
       status: STATUS.granted,
     });
-    expect(a.acquire(exclusive("k"), 0, { owner: 3 })).toMatchObject({
+    expect(a.acquire(exclusive("k"), 0, { task: 3 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
   });

@@ -10,7 +10,7 @@ import { connectTo } from "../client/world/simulated-client.js";
 import { ClusterLog, exclusive, permits, resultOf, shared } from "../lockfsm/plans/cluster-log.js";
 
 describe("redisson #4796: a reader that asks for the write lock waits for itself, forever", () => {
-  // Fails if an owner's own hold is not seen as what its request waits for.
+  // Fails if a task's own hold is not seen as what its request waits for.
   test("and gets an error at once instead", () => {
     const log = new ClusterLog();
     const a = log.open("a");
@@ -147,14 +147,14 @@ describe("redisson #4456: permits of a dead holder never come back, or come back
     expect(log.line("pool")).toEqual(["a", "b", "|"]);
     // The dead holder wakes up, and has nothing to give.
     expect(dead.end(lost)).toMatchObject([{ kind: MESSAGE.ended, reason: END_REASON.unknown }]);
-    expect(a.acquire(permits("pool", 1), 0, { owner: 2 })).toMatchObject({
+    expect(a.acquire(permits("pool", 1), 0, { task: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
     const slots = log.table.inspect("pool").holds.flatMap((hold) => hold.slots);
     expect([...slots].sort((x, y) => x - y)).toEqual([0, 1, 2]);
     expect(resultOf(a.end(wide))).toEqual({ status: STATUS.released });
     expect(resultOf(a.end(wide))).toMatchObject({ status: STATUS.notReleased });
-    expect(a.acquire(permits("pool", 2), 0, { owner: 2 })).toMatchObject({
+    expect(a.acquire(permits("pool", 2), 0, { task: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
   });

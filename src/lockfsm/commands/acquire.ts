@@ -20,7 +20,6 @@ import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
 import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
-import { join } from "../holds/owners.js";
 import {
   hasAllClaims,
   hasAllHolds,
@@ -29,10 +28,11 @@ import {
   isOverfull,
 } from "../holds/quotas.js";
 import { noteRefusal, ofSession } from "../holds/rights.js";
+import { join } from "../holds/tasks.js";
 import { holdOf } from "../holds/tokens.js";
 import { upgradedBy } from "../records/hold.js";
 import type { Place } from "../records/key.js";
-import { LEASE_OWNERS, type LeaseWait } from "../records/lease.js";
+import { LEASE_TASKS, type LeaseWait } from "../records/lease.js";
 import { Slot } from "../records/reply-window.js";
 import { NO_DEADLINE, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -42,11 +42,11 @@ import { steal } from "./steal.js";
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
   const isSound =
-    isWellFormed(items, command.waitMs) && isOwner(command.task) && mayKeepClosed(state, options);
+    isWellFormed(items, command.waitMs) && isTask(command.task) && mayKeepClosed(state, options);
   const { identity } = session.credential;
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
   const isFree = isSound && !isFull && !hasAllClaims(state, identity);
-  // The fast path of most acquires: one lookup of the key and one of the owner decide everything.
+  // The fast path of most acquires: one lookup of the key and one of the task decide everything.
   const alone = isFree ? grantLoneHold(state, session, command) : undefined;
   if (alone !== undefined) {
     state.reply(session, sequence, alone);
@@ -91,8 +91,8 @@ function mayNotWait(state: TableState, session: Session, items: readonly Item[])
   return hasAllWaiters(state, session.credential.identity, items);
 }
 
-function isOwner(owner: number): boolean {
-  return Number.isSafeInteger(owner) && owner >= 0;
+function isTask(task: number): boolean {
+  return Number.isSafeInteger(task) && task >= 0;
 }
 
 export function isWellFormed(items: readonly Item[], waitMs: number): boolean {
@@ -174,7 +174,7 @@ type Waiting = Pick<AcquireCommand, "sequence" | "items" | "waitMs" | "options">
 
 /**
  * Puts a request in its queues, or grants or refuses it.
- * @param who the owner of an acquire, or what a take waits for
+ * @param who the task of an acquire, or what a take waits for
  * @param before the wait that a take continues, which has left its queues: it keeps that place
  */
 export function enqueue(
@@ -190,9 +190,9 @@ export function enqueue(
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
   const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
   const order = before ?? { rank, number: state.takeNumber() };
-  const owner = typeof who === "number" ? who : LEASE_OWNERS + order.number;
+  const task = typeof who === "number" ? who : LEASE_TASKS + order.number;
   const since = before?.enqueuedAt ?? stamp;
-  const request = new Request(session, sequence, owner, order, since, dueAt, options);
+  const request = new Request(session, sequence, task, order, since, dueAt, options);
   if (typeof who !== "number") {
     request.become(who, before === undefined ? order.number : state.takeNumber());
   }
@@ -261,7 +261,7 @@ function check(state: TableState, request: Request, isSuspect: boolean): Result 
   return refusal;
 }
 
-/** Returns whether its owner has other claims. */
+/** Returns whether its task has other claims. */
 function addRequest(state: TableState, request: Request): boolean {
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.enqueue(place);

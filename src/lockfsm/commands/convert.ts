@@ -87,7 +87,7 @@ function lineUpUpgrade(
   const { stamp } = state;
   const order = { rank: UPGRADE_RANK, number: state.takeNumber() };
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
-  const request = new Request(session, sequence, hold.owner, order, stamp, dueAt, undefined);
+  const request = new Request(session, sequence, hold.task, order, stamp, dueAt, undefined);
   const made = request.change();
   made.upgrades = hold;
   made.detects = detect;

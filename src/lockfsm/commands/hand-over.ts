@@ -21,9 +21,9 @@ import { leasedResult, notifyHolders } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
 import { enterLease, leaveLease } from "../holds/lease-holds.js";
 import { withdraw } from "../holds/leave-queues.js";
-import { join, leave } from "../holds/owners.js";
 import { hasAllHolds, isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { mayTake, noteRefusal, ofSession } from "../holds/rights.js";
+import { join, leave } from "../holds/tasks.js";
 import { holdOf, lookAtHoldOf, moveHold } from "../holds/tokens.js";
 import type { Changing } from "../records/copy-on-write.js";
 import { Hold, type HoldExtras } from "../records/hold.js";
@@ -92,7 +92,7 @@ function giveTo(
   leave(state, hold);
   state.holdsBySequence.remove(hold.row);
   moveHold(state, hold, state.detached, sequence);
-  hold.change().owner = 0;
+  hold.change().task = 0;
   const endsAt = ttlMs === 0 ? 0 : state.stamp + ttlMs;
   const lease = { ...owner, request: "", name, ttlMs, endsAt, takenBy: 0, takenAs: 0 };
   extras.lease = lease;
@@ -117,7 +117,7 @@ function takeEndAlong({ forcedEnd }: Session, extras: Changing<HoldExtras>): voi
  * one for a hold that the identity may not have: only who knows the secret learns that it exists.
  */
 export function adopt(state: TableState, session: Session, command: AdoptCommand): void {
-  const { sequence, key, secret, task: owner } = command;
+  const { sequence, key, secret, task } = command;
   const { identity } = session.credential;
   const bearer: LeaseOwner = { ownerDigest: digestOf(secret), identity, isBearer: true };
   const hold = state.leases.find(key, bearer);
@@ -131,7 +131,7 @@ export function adopt(state: TableState, session: Session, command: AdoptCommand
   } else if (hasNoRoom(state, session, hold)) {
     store(state, session, sequence, QUOTA);
   } else {
-    takeUp(state, session, hold, sequence, owner);
+    takeUp(state, session, hold, sequence, task);
     state.reply(session, sequence, adoptedResult(hold));
     notifyRevoked(state, hold);
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
@@ -156,7 +156,7 @@ function takeUp(
   session: Session,
   hold: Hold,
   sequence: number,
-  owner: number,
+  task: number,
 ): void {
   const extras = hold.changeExtras();
   const { lease } = extras;
@@ -171,9 +171,9 @@ function takeUp(
   session.credential.identity.countHolds(1, bytes);
   moveHold(state, hold, session, sequence);
   const changed = hold.change();
-  changed.owner = owner;
+  changed.task = task;
   changed.isContended = false;
-  if (join(state, hold)) state.suspects.push({ session, owner });
+  if (join(state, hold)) state.suspects.push({ session, task });
   scheduleEnd(state, hold);
   state.note("converted", hold);
 }

@@ -1,16 +1,16 @@
 /**
- * Searches for a cycle: whether an owner waits, through others, for itself. Two searches take
- * turns, step by step: forward from the owner to those it waits for, and backward to those that
- * wait for it. The first search that ends, or finds the owner again, decides. So the search costs
- * twice the smaller side: an owner that no other waits for costs one look at its claims, and one
+ * Searches for a cycle: whether a task waits, through others, for itself. Two searches take
+ * turns, step by step: forward from the task to those it waits for, and backward to those that
+ * wait for it. The first search that ends, or finds the task again, decides. So the search costs
+ * twice the smaller side: a task that no other waits for costs one look at its claims, and one
  * that waits for idle holders costs a few more. Everything in a key is examined once, so a side
  * costs no more than its claims.
  *
  * A cycle of locks is a deadlock. A cycle that includes held permits need not be one, because
  * others may give back enough of them; then the graph must be reduced ("wait-for.ts").
  */
-import { holdsOf, type OwnedBy, requestsOf } from "../holds/owners.js";
-import type { OwnerEntry } from "../records/claim-indexes.js";
+import { holdsOf, requestsOf, type SessionTask } from "../holds/tasks.js";
+import type { TaskEntry } from "../records/claim-indexes.js";
 import type { Hold } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, Request } from "../records/session.js";
@@ -18,7 +18,7 @@ import type { TableState } from "../records/state.js";
 import type { WaitEdges } from "./wait-edges.js";
 
 /**
- * An owner waits at `place` because of `obstacle`, which is another owner's hold or a request
+ * A task waits at `place` because of `obstacle`, which is another task's hold or a request
  * ahead.
  */
 interface Hop {
@@ -45,13 +45,13 @@ export class CycleSearch {
   readonly #state: TableState;
   readonly #edges: WaitEdges;
   readonly #counts: (request: Request) => boolean;
-  readonly #start: OwnedBy;
+  readonly #start: SessionTask;
 
   /** `counts` says which requests may be part of the cycle. */
   constructor(
     state: TableState,
     edges: WaitEdges,
-    start: OwnedBy,
+    start: SessionTask,
     counts: (request: Request) => boolean,
   ) {
     this.#state = state;
@@ -80,23 +80,23 @@ export class CycleSearch {
     }
   }
 
-  /** Searches for the owners that the start waits for; every hop is an edge. */
+  /** Searches for the tasks that the start waits for; every hop is an edge. */
   *#searchForward(): Search {
-    const reached = new Set<OwnerEntry>();
-    const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
+    const reached = new Set<TaskEntry>();
+    const line: { readonly task: SessionTask; readonly path: Hop | undefined }[] = [];
     /** By key: whether its holders were examined, and how many of its listed requests. */
     const looked = new Map<Key, { hasHolders: boolean; ahead: number }>();
     let found: Hop | undefined;
     const reach = (place: Place, obstacle: Place, rest: Hop | undefined): boolean => {
-      const owner = obstacle.claimant as Hold | Request;
+      const task = obstacle.claimant as Hold | Request;
       const path = { place, obstacle, rest };
-      if (this.#isStart(owner)) found = path;
-      else if (this.#isNew(owner, reached)) line.push({ owner, path });
+      if (this.#isStart(task)) found = path;
+      else if (this.#isNew(task, reached)) line.push({ task, path });
       return found !== undefined;
     };
-    line.push({ owner: this.#start, path: undefined });
-    for (const { owner, path } of line) {
-      for (const request of requestsOf(this.#state, owner)) {
+    line.push({ task: this.#start, path: undefined });
+    for (const { task, path } of line) {
+      for (const request of requestsOf(this.#state, task)) {
         this.#edges.step();
         yield;
         if (this.#edges.isAbsent(request) || !this.#counts(request)) continue;
@@ -132,15 +132,15 @@ export class CycleSearch {
     return undefined;
   }
 
-  /** Searches for the owners that wait for the start; some of those found may not. */
+  /** Searches for the tasks that wait for the start; some of those found may not. */
   *#searchBackward(): Search {
-    const reached = new Set<OwnerEntry>();
-    const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
+    const reached = new Set<TaskEntry>();
+    const line: { readonly task: SessionTask; readonly path: Hop | undefined }[] = [];
     /** By key: the listed request from which on all were examined. */
     const looked = new Map<Key, number>();
-    line.push({ owner: this.#start, path: undefined });
-    for (const { owner, path } of line) {
-      for (const obstacle of this.#placesOf(owner)) {
+    line.push({ task: this.#start, path: undefined });
+    for (const { task, path } of line) {
+      for (const obstacle of this.#placesOf(task)) {
         yield;
         const { key, claimant } = obstacle;
         const { queue } = key;
@@ -162,7 +162,7 @@ export class CycleSearch {
           }
           const hop = { place, obstacle, rest: path };
           if (this.#isStart(request)) return hop;
-          if (this.#isNew(request, reached)) line.push({ owner: request, path: hop });
+          if (this.#isNew(request, reached)) line.push({ task: request, path: hop });
         }
         if (isWhole) looked.set(key, Math.min(first, known));
       }
@@ -170,27 +170,27 @@ export class CycleSearch {
     return undefined;
   }
 
-  /** The places of an owner in keys where others may wait for it. */
-  *#placesOf(owner: OwnedBy): Generator<Place, void, void> {
-    for (const hold of holdsOf(this.#state, owner)) {
+  /** The places of a task in keys where others may wait for it. */
+  *#placesOf(task: SessionTask): Generator<Place, void, void> {
+    for (const hold of holdsOf(this.#state, task)) {
       this.#edges.step();
       for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
         if (this.#edges.holderAt(place) !== undefined) yield place;
       }
     }
-    for (const request of requestsOf(this.#state, owner)) {
+    for (const request of requestsOf(this.#state, task)) {
       this.#edges.step();
       if (!request.isListed || this.#edges.isAbsent(request)) continue;
       for (let place = request.firstPlace; place !== undefined; place = place.sibling) yield place;
     }
   }
 
-  #isStart({ session, owner }: OwnedBy): boolean {
-    return session === this.#start.session && owner === this.#start.owner;
+  #isStart({ session, task }: SessionTask): boolean {
+    return session === this.#start.session && task === this.#start.task;
   }
 
-  #isNew({ session, owner }: OwnedBy, reached: Set<OwnerEntry>): boolean {
-    const entry = this.#state.owners.find(session, owner);
+  #isNew({ session, task }: SessionTask, reached: Set<TaskEntry>): boolean {
+    const entry = this.#state.tasks.find(session, task);
     if (entry === undefined || reached.has(entry)) return false;
     reached.add(entry);
     return true;

@@ -1,6 +1,6 @@
 /**
  * Detects and breaks cycles of waits. A request that would close a cycle is refused. A cycle that
- * arises otherwise, because an owner was granted something or a limit was lowered, is broken by
+ * arises otherwise, because a task was granted something or a limit was lowered, is broken by
  * refusing the last request in it. An entry makes a bounded number of search steps. Searches that
  * it does not reach are queued for later entries; until then the request waits, and its refusal is
  * an outcome instead of a reply.
@@ -15,10 +15,10 @@ import {
 } from "../../protocol/index.js";
 import { endWait } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
-import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
+import { list, requestsOf, type SessionTask, unlist } from "../holds/tasks.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
-import { shownOwner } from "../records/lease.js";
+import { shownTask } from "../records/lease.js";
 import { orderOf, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps } from "../records/step-limit.js";
@@ -66,7 +66,7 @@ export function searchLater(state: TableState, request: Request): void {
 
 /**
  * Continues with the first search that earlier entries deferred. If all steps of one entry are too
- * few for a search, no later entry can do more: its owner then waits as if no cycle had been found.
+ * few for a search, no later entry can do more: its task then waits as if no cycle had been found.
  */
 export function continueSearch(state: TableState, request: Request): void {
   const { left } = state.searchSteps;
@@ -91,7 +91,7 @@ export function continueSearch(state: TableState, request: Request): void {
   }
 }
 
-/** Searches for cycles through the owners that were granted something in this step. */
+/** Searches for cycles through the tasks that were granted something in this step. */
 export function resolveSuspects(state: TableState): void {
   const { suspects } = state;
   for (let suspect = suspects.shift(); suspect !== undefined; suspect = suspects.shift()) {
@@ -110,14 +110,14 @@ export function suspectAll(state: TableState, { queue }: Key): void {
 }
 
 /**
- * Ends waits until no cycle through this owner is left. `isLast` means that later entries cannot do
+ * Ends waits until no cycle through this task is left. `isLast` means that later entries cannot do
  * more.
  */
-function breakCycles(state: TableState, owner: OwnedBy, isLast: boolean): void {
+function breakCycles(state: TableState, task: SessionTask, isLast: boolean): void {
   for (let isFirst = true; ; isFirst = false) {
-    const [asked] = requestsOf(state, owner);
+    const [asked] = requestsOf(state, task);
     if (asked === undefined) return;
-    const cycle = search(state, owner, asked, preferRefusable);
+    const cycle = search(state, task, asked, preferRefusable);
     if (cycle === UNDECIDED) {
       if (isLast && isFirst) state.searchesGivenUp += 1;
       else searchLater(state, asked);
@@ -130,21 +130,21 @@ function breakCycles(state: TableState, owner: OwnedBy, isLast: boolean): void {
   }
 }
 
-type Finding = (state: TableState, edges: WaitEdges, owner: OwnedBy) => Cycle | undefined;
+type Finding = (state: TableState, edges: WaitEdges, task: SessionTask) => Cycle | undefined;
 
 function search(
   state: TableState,
-  owner: OwnedBy,
+  task: SessionTask,
   asked: Request,
   find: Finding,
 ): Cycle | typeof UNDECIDED | undefined {
   const { searchSteps } = state;
   if (searchSteps.left === 0) return UNDECIDED;
-  // Requests after one with a head start wait for its owner, even if that owner has no other claim.
+  // Requests after one with a head start wait for its task, even if that task has no other claim.
   const isAdded = list(asked);
   try {
     searchSteps.take();
-    return find(state, new WaitEdges(state, searchSteps, asked), owner);
+    return find(state, new WaitEdges(state, searchSteps, asked), task);
   } catch (error) {
     if (error instanceof OutOfSteps) return UNDECIDED;
     throw error;
@@ -153,27 +153,31 @@ function search(
   }
 }
 
-function anyCycle(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
-  return cycleThrough(state, edges, owner, () => true);
+function anyCycle(state: TableState, edges: WaitEdges, task: SessionTask): Cycle | undefined {
+  return cycleThrough(state, edges, task, () => true);
 }
 
 /** Prefers a cycle in which every request may be refused: in another one perhaps none may. */
-function preferRefusable(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
-  const any = cycleThrough(state, edges, owner, () => true);
+function preferRefusable(
+  state: TableState,
+  edges: WaitEdges,
+  task: SessionTask,
+): Cycle | undefined {
+  const any = cycleThrough(state, edges, task, () => true);
   if (any === undefined || any.every((place) => orderOf(place).detects)) return any;
-  return cycleThrough(state, edges, owner, ({ detects }) => detects) ?? any;
+  return cycleThrough(state, edges, task, ({ detects }) => detects) ?? any;
 }
 
 function cycleThrough(
   state: TableState,
   edges: WaitEdges,
-  owner: OwnedBy,
+  task: SessionTask,
   counts: (request: Request) => boolean,
 ): Cycle | undefined {
-  const found = new CycleSearch(state, edges, owner, counts).find();
+  const found = new CycleSearch(state, edges, task, counts).find();
   if (found?.isDoubtful !== true) return found?.places;
   const graph = new WaitForGraph(state, edges, ({ heldByWaiters }) => heldByWaiters);
-  const start = graph.explore(owner);
+  const start = graph.explore(task);
   graph.reduce();
   return shortestCycle(start, ({ request }: Wait) => counts(request))?.map(({ place }) => place);
 }
@@ -203,7 +207,7 @@ function lastOf(cycle: Cycle): Request | undefined {
   return last;
 }
 
-/** The refusal, whose cycle begins with the owner of the refused request, and which is remembered. */
+/** The refusal, whose cycle begins with the task of the refused request, and which is remembered. */
 function deadlock(state: TableState, cycle: Cycle, refused: Request): Result {
   const at = Math.max(
     0,
@@ -218,11 +222,11 @@ function deadlock(state: TableState, cycle: Cycle, refused: Request): Result {
 }
 
 export function memberOf(place: Place): CycleMember {
-  const { session, owner, holderName, identityName } = orderOf(place);
+  const { session, task, holderName, identityName } = orderOf(place);
   return {
     session: session.id,
     sessionName: holderName,
-    task: shownOwner(owner),
+    task: shownTask(task),
     key: place.key.name,
     mode: place.mode,
     identity: identityName,

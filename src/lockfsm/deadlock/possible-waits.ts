@@ -8,7 +8,7 @@
  * Each request, each hold and each key is looked at a few times, however many of them there are. Every
  * look counts against a limit. Only reads.
  */
-import { requestsOf } from "../holds/owners.js";
+import { requestsOf } from "../holds/tasks.js";
 import type { Hold } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, type Request, type Session } from "../records/session.js";
@@ -51,7 +51,7 @@ interface Pool {
 
 interface Held {
   readonly hold: Hold;
-  /** The requests of its owner. */
+  /** The requests of its task. */
   readonly own: readonly Node[];
   /** Other requests of its session, one of which may be what its task waits for. */
   readonly others: Group | undefined;
@@ -59,7 +59,7 @@ interface Held {
   isFree: boolean;
 }
 
-/** The requests of a session that are the only claims of their owners, less the free ones. */
+/** The requests of a session that are the only claims of their tasks, less the free ones. */
 interface Group {
   nodes: Node[];
 }
@@ -199,7 +199,7 @@ export class PossibleWaits {
   }
 
   #isAlone(claim: Hold | Request): boolean {
-    return this.#state.owners.find(claim.session, claim.owner) === claim;
+    return this.#state.tasks.find(claim.session, claim.task) === claim;
   }
 
   /** Whether its task may wait for a request that is not free. */
@@ -295,7 +295,7 @@ function freedIn({ blocked, held, limit }: Pool): Node[] {
   return freed;
 }
 
-/** Both are the only claims of their owners: the request may be what the holder waits for. */
+/** Both are the only claims of their tasks: the request may be what the holder waits for. */
 function mayBeOfTask({ request }: Node, hold: Hold): boolean {
   if (request.enqueuedAt < hold.grantedAt) return false;
   // In the key of the hold, two tasks of one client take turns.

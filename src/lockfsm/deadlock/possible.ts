@@ -1,8 +1,8 @@
 /**
- * Possible deadlocks (semantics.md, 7.7): cycles of waits that are not deadlocks by the owners that
- * the table knows. A client that names no owners has one for each acquire, so the table cannot know
- * whether a task that waits is the one that holds the lock for which another waits. These cycles
- * are shown, and never refused. Only reads, and every look counts against a limit.
+ * Possible deadlocks (semantics.md, 7.7): cycles of waits that are not deadlocks by the tasks that
+ * the table knows. Each acquire that names no task is one of its own, so the table cannot know
+ * whether what waits is also what holds the lock for which another waits. These cycles are shown,
+ * and never refused. Only reads, and every look counts against a limit.
  */
 import type { Place } from "../records/key.js";
 import type { Request } from "../records/session.js";

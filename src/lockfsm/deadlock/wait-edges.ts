@@ -1,6 +1,6 @@
 /**
  * The edges of the wait-for graph, as the table has them now (semantics.md, 7.2). In each key where
- * one of its requests is not eligible, an owner waits for every holder of the key and for the
+ * one of its requests is not eligible, a task waits for every holder of the key and for the
  * listed requests ahead of it, up to the last one that conflicts. Claims that end by themselves are
  * no obstacle: holds of owners, cooldowns, and everything that is due. Every look counts against a
  * limit, so that no search takes longer than its caller allows. Nothing here may change the table.

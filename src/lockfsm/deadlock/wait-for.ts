@@ -1,25 +1,25 @@
 /**
- * The wait-for graph over owners, from one owner on (semantics.md, 7), with the edges that the
+ * The wait-for graph over tasks, from one task on (semantics.md, 7), with the edges that the
  * table has ("wait-edges.ts"). For a semaphore it does not matter which holder releases, only how
- * many permits are returned. So the graph is reduced: an owner that could continue is removed with
- * all that it holds, repeatedly, and the owners that remain wait forever. An owner is treated as a
+ * many permits are returned. So the graph is reduced: a task that could continue is removed with
+ * all that it holds, repeatedly, and the tasks that remain wait forever. A task is treated as a
  * whole: it releases nothing before it has everything that it requested. A request waits for
  * everything that the request before it in the queue waits for, so one edge represents all of
  * those, and a long queue costs no more than its length. The graph is built where the reduction is
- * needed, and to show people which owner waits for which.
+ * needed, and to show people which task waits for which.
  *
  * A cycle is reported in its shortest form: a request in the middle of a queue that waits only for
  * what the requests after it also wait for is left out.
  */
-import { requestsOf } from "../holds/owners.js";
+import { requestsOf } from "../holds/tasks.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { WaitEdges } from "./wait-edges.js";
 
-export interface OwnerNode {
+export interface TaskNode {
   readonly session: Session;
-  readonly owner: number;
+  readonly task: number;
   /** `undefined` until explored. */
   waits: Wait[] | undefined;
   /** How many of its waits are blocked. */
@@ -32,44 +32,44 @@ export interface OwnerNode {
   readonly shares: { readonly pool: Pool; readonly permits: number }[];
 }
 
-/** One place at which an owner waits. */
+/** One place at which a task waits. */
 export interface Wait {
-  readonly node: OwnerNode;
+  readonly node: TaskNode;
   readonly request: Request;
   readonly place: Place;
   /** For a semaphore all holders; for a lock none if `ahead` represents them. */
-  readonly holders: readonly OwnerNode[];
+  readonly holders: readonly TaskNode[];
   /** Listed requests ahead, up to the nearest one that waits for everything before it. */
-  readonly ahead: { readonly node: OwnerNode; readonly place: Place }[];
+  readonly ahead: { readonly node: TaskNode; readonly place: Place }[];
   readonly pool: Pool | undefined;
   /** Permits that are needed for it and for each place between it and the one ahead of it. */
   readonly need: number;
   /** The number of obstacles that cannot continue, without holders of permits. */
   inTheWay: number;
-  /** Whether there are too few permits, even if every owner that can continue returned its own. */
+  /** Whether there are too few permits, even if every task that can continue returned its own. */
   isShort: boolean;
 }
 
-/** The permits of a semaphore in which an owner waits. */
+/** The permits of a semaphore in which a task waits. */
 export interface Pool {
   readonly limit: number;
-  readonly holders: OwnerNode[];
-  /** Permits held by owners that cannot continue. */
+  readonly holders: TaskNode[];
+  /** Permits held by tasks that cannot continue. */
   held: number;
   /** Waits that lack permits; sorted, when that matters, by the number they need, largest first. */
   readonly short: Wait[];
 }
 
-/** The holds of a key that the graph includes: all of them, or those whose owners wait. */
+/** The holds of a key that the graph includes: all of them, or those whose tasks wait. */
 export type HoldersOf = (key: Key) => Iterable<Place>;
 
 export class WaitForGraph {
   readonly #state: TableState;
   readonly #edges: WaitEdges;
   readonly #holdersIn: HoldersOf;
-  readonly #nodes = new Map<Session, Map<number, OwnerNode>>();
+  readonly #nodes = new Map<Session, Map<number, TaskNode>>();
   readonly #pools = new Map<Key, Pool>();
-  readonly #reached: OwnerNode[] = [];
+  readonly #reached: TaskNode[] = [];
   /** How many of `#reached` have been explored. */
   #explored = 0;
 
@@ -80,23 +80,23 @@ export class WaitForGraph {
   }
 
   /** In the order in which they were found. */
-  get nodes(): readonly OwnerNode[] {
+  get nodes(): readonly TaskNode[] {
     return this.#reached;
   }
 
   /**
-   * Explores all owners that `start` waits for, directly or not, and returns the node of `start`.
+   * Explores all tasks that `start` waits for, directly or not, and returns the node of `start`.
    */
-  explore(start: { readonly session: Session; readonly owner: number }): OwnerNode {
-    const first = this.#nodeOf(start.session, start.owner);
+  explore(start: { readonly session: Session; readonly task: number }): TaskNode {
+    const first = this.#nodeOf(start.session, start.task);
     for (; this.#explored < this.#reached.length; this.#explored += 1) {
-      const node = this.#reached[this.#explored] as OwnerNode;
+      const node = this.#reached[this.#explored] as TaskNode;
       node.waits = this.#waitsOf(node);
     }
     return first;
   }
 
-  /** Removes every owner that could continue, until none is left; looks at each edge once. */
+  /** Removes every task that could continue, until none is left; looks at each edge once. */
   reduce(): void {
     for (const pool of this.#pools.values()) {
       pool.short.sort((left, right) => right.need - left.need);
@@ -111,23 +111,23 @@ export class WaitForGraph {
     for (let node = open.pop(); node !== undefined; node = open.pop()) takeOut(node, open);
   }
 
-  #nodeOf(session: Session, owner: number): OwnerNode {
+  #nodeOf(session: Session, task: number): TaskNode {
     let ofSession = this.#nodes.get(session);
     if (ofSession === undefined) {
       ofSession = new Map();
       this.#nodes.set(session, ofSession);
     }
-    let node = ofSession.get(owner);
+    let node = ofSession.get(task);
     if (node === undefined) {
       const fresh = { waits: undefined, blockedCount: 0, isFree: false };
-      node = { session, owner, ...fresh, obstructed: [], shares: [] };
-      ofSession.set(owner, node);
+      node = { session, task, ...fresh, obstructed: [], shares: [] };
+      ofSession.set(task, node);
       this.#reached.push(node);
     }
     return node;
   }
 
-  #waitsOf(node: OwnerNode): Wait[] {
+  #waitsOf(node: TaskNode): Wait[] {
     const waits: Wait[] = [];
     for (const request of requestsOf(this.#state, node)) {
       if (this.#edges.isAbsent(request)) continue;
@@ -144,7 +144,7 @@ export class WaitForGraph {
   /**
    * `undefined` if nothing conflicts with the place and its key only waits for its turn of work.
    */
-  #waitAt(node: OwnerNode, request: Request, place: Place): Wait | undefined {
+  #waitAt(node: TaskNode, request: Request, place: Place): Wait | undefined {
     const { key, mode } = place;
     const last = this.#edges.lastConflictBefore(place);
     if (!this.#edges.isBlocked(place, last)) return undefined;
@@ -175,15 +175,15 @@ export class WaitForGraph {
       const place = queue?.listed[left - 1] as Place;
       const other = orderOf(place);
       if (this.#edges.isAbsent(other)) continue;
-      ahead.push({ node: this.#nodeOf(other.session, other.owner), place });
+      ahead.push({ node: this.#nodeOf(other.session, other.task), place });
       if (place.mode !== "shared") break;
     }
     return ahead;
   }
 
   /** The holders of a lock, except the hold that is to be upgraded. */
-  #holdersOf({ key, mode }: Place, { upgrades }: Request): OwnerNode[] {
-    const holders: OwnerNode[] = [];
+  #holdersOf({ key, mode }: Place, { upgrades }: Request): TaskNode[] {
+    const holders: TaskNode[] = [];
     if (mode === "permits") return holders;
     for (const held of this.#holdersIn(key)) {
       const holder = held.claimant === upgrades ? undefined : this.#holderAt(held);
@@ -207,10 +207,10 @@ export class WaitForGraph {
     return pool;
   }
 
-  #holderAt(place: Place): OwnerNode | undefined {
+  #holderAt(place: Place): TaskNode | undefined {
     this.#edges.step();
     const hold = this.#edges.holderAt(place);
-    return hold === undefined ? undefined : this.#nodeOf(hold.session, hold.owner);
+    return hold === undefined ? undefined : this.#nodeOf(hold.session, hold.task);
   }
 
   /** Requests in between must be served first, so the largest number of permits decides. */
@@ -227,8 +227,8 @@ export class WaitForGraph {
   }
 }
 
-/** Removes an owner. Adds to `open` those that could continue once this one has. */
-function takeOut(node: OwnerNode, open: OwnerNode[]): void {
+/** Removes a task. Adds to `open` those that could continue once this one has. */
+function takeOut(node: TaskNode, open: TaskNode[]): void {
   node.isFree = true;
   for (const wait of node.obstructed) {
     wait.inTheWay -= 1;
@@ -250,7 +250,7 @@ function suppliedBy({ held, limit, short }: Pool): Wait | undefined {
 }
 
 /** An obstacle of a wait is gone; it may have been the last one. */
-function unblock(wait: Wait, open: OwnerNode[]): void {
+function unblock(wait: Wait, open: TaskNode[]): void {
   if (isBlocked(wait)) return;
   wait.node.blockedCount -= 1;
   if (wait.node.blockedCount === 0) open.push(wait.node);
@@ -265,22 +265,22 @@ function isBlocked({ inTheWay, isShort }: Wait): boolean {
  * set.
  */
 interface Step {
-  readonly from: OwnerNode;
+  readonly from: TaskNode;
   readonly wait: Wait;
   readonly ahead: Place | undefined;
 }
 
 /**
- * The shortest cycle of waits through `start`, among owners that wait forever: each waits for the
+ * The shortest cycle of waits through `start`, among tasks that wait forever: each waits for the
  * next one, the last for the first. `counts` says which waits may be part of it. `undefined` if
  * there is none.
  */
 export function shortestCycle(
-  start: OwnerNode,
+  start: TaskNode,
   counts: (wait: Wait) => boolean = () => true,
 ): readonly Wait[] | undefined {
   if (start.isFree) return undefined;
-  const reachedBy = new Map<OwnerNode, Step>();
+  const reachedBy = new Map<TaskNode, Step>();
   const lookedThrough = new Set<Pool>();
   const line = [start];
   for (const from of line) {
@@ -306,7 +306,7 @@ export function shortestCycle(
 function* obstaclesOf(
   { holders, ahead, pool, isShort }: Wait,
   lookedThrough: Set<Pool>,
-): Generator<{ readonly node: OwnerNode; readonly ahead: Place | undefined }, void, void> {
+): Generator<{ readonly node: TaskNode; readonly ahead: Place | undefined }, void, void> {
   if (pool === undefined || (isShort && !lookedThrough.has(pool))) {
     for (const node of holders) if (!node.isFree) yield { node, ahead: undefined };
     if (pool !== undefined) lookedThrough.add(pool);
@@ -316,8 +316,8 @@ function* obstaclesOf(
 
 function stepsTo(
   last: Step,
-  reachedBy: ReadonlyMap<OwnerNode, Step>,
-  start: OwnerNode,
+  reachedBy: ReadonlyMap<TaskNode, Step>,
+  start: TaskNode,
 ): readonly Step[] {
   const steps = [last];
   for (let node = last.from; node !== start; ) {

@@ -15,7 +15,7 @@ import { advance } from "./grant.js";
 import { leaveLease } from "./lease-holds.js";
 import { leaveQueues, withdraw } from "./leave-queues.js";
 import { endLoneHold } from "./lone-holds.js";
-import { leave } from "./owners.js";
+import { leave } from "./tasks.js";
 
 /**
  * Ends a hold that its session did not release, notifies the session, and grants waiting requests.

@@ -23,8 +23,8 @@ import { endOf, scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
 import { enterLease } from "./lease-holds.js";
 import { forgetRequest, withdraw } from "./leave-queues.js";
-import { join } from "./owners.js";
 import { mayStillWait, noteRefusedWait } from "./rights.js";
+import { join } from "./tasks.js";
 import { renewToken } from "./tokens.js";
 
 /**
@@ -149,10 +149,10 @@ export function leasedResult(hold: Hold, asked?: readonly Item[]): Result {
 }
 
 function becomeHold(state: TableState, request: Request): Result {
-  const { session, sequence, owner, options, lease } = request;
+  const { session, sequence, task, options, lease } = request;
   const hold =
     lease === undefined
-      ? makeHold(state, session, owner, sequence, options)
+      ? makeHold(state, session, task, sequence, options)
       : makeHold(state, state.detached, 0, sequence, options);
   if (lease !== undefined) {
     const endsAt = lease.ttlMs === 0 ? 0 : state.stamp + lease.ttlMs;
@@ -183,7 +183,7 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
   held.change().mode = "exclusive";
   state.noteGrant("converted", hold, request.enqueuedAt, held);
-  state.suspects.push({ session: hold.session, owner: hold.owner });
+  state.suspects.push({ session: hold.session, task: hold.task });
   return { status: STATUS.upgraded, token: hold.token };
 }
 
@@ -257,12 +257,12 @@ function isOnlyOwnUpgrade({ queue }: Key, hold: Hold): boolean {
 function makeHold(
   state: TableState,
   session: Session,
-  owner: number,
+  task: number,
   sequence: number,
   options: AcquireTerms | undefined,
 ): Hold {
   assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
-  const hold = new Hold(state.tokens.take(), session, owner, sequence, state.stamp);
+  const hold = new Hold(state.tokens.take(), session, task, sequence, state.stamp);
   if (options === undefined) return hold;
   const { value, maxHoldMs, minHoldMs, lockDelayMs } = options;
   if (value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0) return hold;
@@ -276,7 +276,7 @@ function makeHold(
 
 /** Adds a hold whose places are in their keys, and that was asked for at `requestedAt`. */
 function addHold(state: TableState, hold: Hold, requestedAt: number): void {
-  const { session, owner } = hold;
+  const { session, task } = hold;
   hold.change().row = state.rows.add(session, hold.token, hold.sequence, hold);
   state.holds.add(hold.row);
   const lease = hold.extras?.lease;
@@ -288,5 +288,5 @@ function addHold(state: TableState, hold: Hold, requestedAt: number): void {
   }
   if (hold.extras !== undefined) scheduleEnd(state, hold);
   state.noteGrant("granted", hold, requestedAt);
-  if (hasMore) state.suspects.push({ session, owner });
+  if (hasMore) state.suspects.push({ session, task });
 }

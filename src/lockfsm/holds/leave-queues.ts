@@ -3,7 +3,7 @@ import type { Result } from "../../protocol/index.js";
 import { upgradedBy } from "../records/hold.js";
 import { NO_DEADLINE, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { leave } from "./owners.js";
+import { leave } from "./tasks.js";
 
 /** Ends a wait without granting other requests. */
 export function withdraw(state: TableState, request: Request, result: Result): void {
@@ -29,8 +29,8 @@ export function forgetRequest(state: TableState, request: Request): void {
   state.otherBytes -= session.removeRequest(request);
   leave(state, request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
-  // The other waits of its owner must be examined instead.
-  if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
+  // The other waits of its task must be examined instead.
+  if (request.isQueuedForSearch) state.suspects.push({ session, task: request.task });
   state.requestCount -= 1;
   const upgraded = upgradedBy(request);
   if (upgraded?.extras !== undefined) upgraded.extras.upgrade = undefined;

@@ -1,6 +1,6 @@
 /**
- * Lone holds, which are most of a large table: a lock with default options that one owner holds
- * exclusively, and that has no waiters, while the owner has no other claim. A lone hold has no
+ * Lone holds, which are most of a large table: a lock with default options that one task holds
+ * exclusively, and that has no waiters, while the task has no other claim. A lone hold has no
  * objects, only its row and the name of its key. Code that is about to change it, other than to end
  * it, first makes it an ordinary hold, which it remains. Code that only reads it gets temporary
  * objects. From outside, the two kinds cannot be told apart.
@@ -21,7 +21,7 @@ import type { TableState } from "../records/state.js";
 
 export interface LoneHold {
   readonly token: number;
-  readonly owner: number;
+  readonly task: number;
   /** The sequence of its acquire. */
   readonly sequence: number;
   readonly grantedAt: number;
@@ -33,26 +33,26 @@ export interface LoneHold {
 export function grantLoneHold(
   state: TableState,
   session: Session,
-  { items, task: owner, sequence, options }: AcquireCommand,
+  { items, task, sequence, options }: AcquireCommand,
 ): Result | undefined {
   const [item] = items;
   if (item === undefined || items.length > 1 || item.mode !== "exclusive") return undefined;
   if (options !== undefined && !isPlain(options)) return undefined;
-  if (!isNew(state, session, owner, item.key)) return undefined;
+  if (!isNew(state, session, task, item.key)) return undefined;
   assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
   const token = state.tokens.take();
   const { stamp: grantedAt } = state;
-  const row = addLoneHold(state, session, { token, owner, sequence, grantedAt, name: item.key });
+  const row = addLoneHold(state, session, { token, task, sequence, grantedAt, name: item.key });
   state.noteLoneHold("granted", row, END_REASON.unknown);
   return { status: STATUS.granted, token };
 }
 
-/** Whether neither the key nor the owner is in use, so that a lone hold can be made. */
-export function isNew(state: TableState, session: Session, owner: number, name: string): boolean {
+/** Whether neither the key nor the task is in use, so that a lone hold can be made. */
+export function isNew(state: TableState, session: Session, task: number, name: string): boolean {
   return (
     state.keys.get(name) === undefined &&
-    state.loneOwners.find(session, owner) === 0 &&
-    state.owners.find(session, owner) === undefined
+    state.loneTasks.find(session, task) === 0 &&
+    state.tasks.find(session, task) === undefined
   );
 }
 
@@ -63,13 +63,13 @@ export function isNew(state: TableState, session: Session, owner: number, name: 
 export function addLoneHold(
   state: TableState,
   session: Session,
-  { token, owner, sequence, grantedAt, name }: LoneHold,
+  { token, task, sequence, grantedAt, name }: LoneHold,
 ): number {
   const row = state.rows.add(session, token, sequence, name);
-  state.rows.describe(row, owner, grantedAt);
+  state.rows.describe(row, task, grantedAt);
   state.holds.add(row);
   state.holdsBySequence.add(row);
-  state.loneOwners.add(row);
+  state.loneTasks.add(row);
   state.keys.addRow(name, row);
   return row;
 }
@@ -83,7 +83,7 @@ export function endLoneHold(
 ): void {
   const { rows } = state;
   state.noteLoneHold("ended", row, reason, orderedBy);
-  state.loneOwners.remove(row);
+  state.loneTasks.remove(row);
   state.holds.remove(row);
   state.holdsBySequence.remove(row);
   state.keys.dropRow(rows.contentOf(row) as string);
@@ -97,9 +97,9 @@ export function holdAt(state: TableState, row: number): Hold {
   const key = state.keys.add(content);
   const hold = holdOfRow(state, row, key);
   hold.change().row = row;
-  state.loneOwners.remove(row);
+  state.loneTasks.remove(row);
   state.rows.setContent(row, hold);
-  state.owners.add(hold);
+  state.tasks.add(hold);
   return hold;
 }
 
@@ -116,7 +116,7 @@ function holdOfRow({ rows }: TableState, row: number, key: Key): Hold {
   const hold = new Hold(
     token,
     session,
-    rows.ownerOf(row),
+    rows.taskOf(row),
     rows.sequenceOf(row),
     rows.grantedAtOf(row),
   );

@@ -7,7 +7,7 @@ import type { Hold } from "../records/hold.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt, lookAt } from "./lone-holds.js";
-import { reorder } from "./owners.js";
+import { reorder } from "./tasks.js";
 
 /** The hold that the acquire or adopt of `sequence` brought. */
 export function holdOf(state: TableState, session: Session, sequence: number): Hold | undefined {

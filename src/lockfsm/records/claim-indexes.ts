@@ -1,14 +1,14 @@
 /**
  * Finds claims: holds, as rows, by token and by session and sequence; and the holds and requests of
- * each owner, which is a task inside a session. Holds of named owners belong to no session and to no
- * task; their tokens find them, and the index of leases. Most owners have one claim, which is then
- * itself the entry, as a row if it is a lone hold; a second claim makes a record of both.
+ * each task of a session. Holds of named owners belong to no session and to no task; their tokens
+ * find them, and the index of leases. Most tasks have one claim, which is then itself the entry, as a
+ * row if it is a lone hold; a second claim makes a record of both.
  */
 import { ChainedIndex, hashInRows, hashInSession } from "../structures/chained-index.js";
 import { RowIndex } from "../structures/row-index.js";
 import { Hold } from "./hold.js";
 import { BY, type HoldRows, type IndexedBy } from "./hold-rows.js";
-import type { OwnerLink, Request, Session } from "./session.js";
+import type { Request, Session, TaskLink } from "./session.js";
 
 /** Finds rows by one of the numbers in them. */
 abstract class HoldIndex extends RowIndex {
@@ -67,26 +67,26 @@ export class InSessionIndex extends HoldIndex {
 }
 
 /**
- * An owner with more holds than this counts as one that waits, because listing more holds at once,
+ * A task with more holds than this counts as one that waits, because listing more holds at once,
  * when it begins to wait, would take too long.
  */
 const HOLDS_LISTED_MAX = 64;
 
-/** The claims of one owner that has several. */
-export class OwnerRecord implements OwnerLink {
+/** The claims of one task that has several. */
+export class TaskRecord implements TaskLink {
   readonly session: Session;
-  readonly owner: number;
+  readonly task: number;
   /** In the order of tokens. */
   readonly holds: Set<Hold> = new Set();
   /** In the order of arrival. */
   readonly requests: Set<Request> = new Set();
-  nextByOwner: OwnerLink | undefined = undefined;
-  /** Whether its holds are in the lists of their keys as holds of a waiting owner. */
+  nextByTask: TaskLink | undefined = undefined;
+  /** Whether its holds are in the lists of their keys as holds of a waiting task. */
   areHoldsListed = false;
 
-  constructor(session: Session, owner: number) {
+  constructor(session: Session, task: number) {
     this.session = session;
-    this.owner = owner;
+    this.task = task;
   }
 
   /**
@@ -118,27 +118,27 @@ export class OwnerRecord implements OwnerLink {
   }
 }
 
-export type OwnerEntry = Hold | Request | OwnerRecord;
+export type TaskEntry = Hold | Request | TaskRecord;
 
-export class OwnerIndex extends ChainedIndex<OwnerEntry> {
-  find(session: Session, owner: number): OwnerEntry | undefined {
-    let entry = this.firstOf(hashInSession(session.id, owner));
-    while (entry !== undefined && (entry.owner !== owner || entry.session !== session)) {
+export class TaskIndex extends ChainedIndex<TaskEntry> {
+  find(session: Session, task: number): TaskEntry | undefined {
+    let entry = this.firstOf(hashInSession(session.id, task));
+    while (entry !== undefined && (entry.task !== task || entry.session !== session)) {
       entry = this.nextOf(entry);
     }
     return entry;
   }
 
-  protected override hashOf(entry: OwnerEntry): number {
-    return hashInSession(entry.session.id, entry.owner);
+  protected override hashOf(entry: TaskEntry): number {
+    return hashInSession(entry.session.id, entry.task);
   }
 
   /** Only entries are in the chains. */
-  protected override nextOf(entry: OwnerEntry): OwnerEntry | undefined {
-    return entry.nextByOwner as OwnerEntry | undefined;
+  protected override nextOf(entry: TaskEntry): TaskEntry | undefined {
+    return entry.nextByTask as TaskEntry | undefined;
   }
 
-  protected override setNext(entry: OwnerEntry, next: OwnerEntry | undefined): void {
-    entry.nextByOwner = next;
+  protected override setNext(entry: TaskEntry, next: TaskEntry | undefined): void {
+    entry.nextByTask = next;
   }
 }

@@ -17,14 +17,14 @@ const CHUNK_MASK = CHUNK_ROWS - 1;
 
 /** Columns of 64 bits, 8 in a row. */
 const TOKEN = 0;
-const OWNER = 1;
+const TASK = 1;
 const SEQUENCE = 2;
 const GRANTED_AT = 3;
 /** Columns of 32 bits, 16 in a row, of which the first eight are the above. */
 const PREVIOUS = 8;
 const NEXT = 9;
 const NEXT_BY_TOKEN = 10;
-const NEXT_BY_OWNER = 11;
+const NEXT_BY_TASK = 11;
 const SAVED_IN = 12;
 const SESSION = 13;
 const NEXT_BY_SEQUENCE = 14;
@@ -32,7 +32,7 @@ const NEXT_BY_SEQUENCE = 14;
 /** By which number of theirs an index finds rows, and in which column its chains run. */
 export const BY = {
   token: { number: TOKEN, chain: NEXT_BY_TOKEN },
-  owner: { number: OWNER, chain: NEXT_BY_OWNER },
+  task: { number: TASK, chain: NEXT_BY_TASK },
   sequence: { number: SEQUENCE, chain: NEXT_BY_SEQUENCE },
 } as const;
 export type IndexedBy = (typeof BY)[keyof typeof BY];
@@ -86,7 +86,7 @@ export class HoldRows {
     chunk.wide[at * 8 + TOKEN] = token;
     chunk.wide[at * 8 + SEQUENCE] = sequence;
     chunk.narrow[at * 16 + NEXT_BY_TOKEN] = 0;
-    chunk.narrow[at * 16 + NEXT_BY_OWNER] = 0;
+    chunk.narrow[at * 16 + NEXT_BY_TASK] = 0;
     chunk.narrow[at * 16 + NEXT_BY_SEQUENCE] = 0;
     chunk.narrow[at * 16 + SAVED_IN] = this.#copies.latest;
     this.#append(session, row);
@@ -95,10 +95,10 @@ export class HoldRows {
   }
 
   /** Sets the columns that only a lone hold needs. */
-  describe(row: number, owner: number, grantedAt: number): void {
+  describe(row: number, task: number, grantedAt: number): void {
     const { wide } = this.#chunkOf(row);
     const at = (row & CHUNK_MASK) * 8;
-    wide[at + OWNER] = owner;
+    wide[at + TASK] = task;
     wide[at + GRANTED_AT] = grantedAt;
   }
 
@@ -174,8 +174,8 @@ export class HoldRows {
     return this.#wide(row, TOKEN);
   }
 
-  ownerOf(row: number): number {
-    return this.#wide(row, OWNER);
+  taskOf(row: number): number {
+    return this.#wide(row, TASK);
   }
 
   /** The sequence of the acquire, adopt or hand-over that brought it. */

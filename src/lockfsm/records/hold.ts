@@ -8,7 +8,7 @@ import type { Changing } from "./copy-on-write.js";
 import type { Identity } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 import type { Lease } from "./lease.js";
-import type { OwnerLink, Request, Session } from "./session.js";
+import type { Request, Session, TaskLink } from "./session.js";
 
 /** The time at which a hold ends by itself, for the earliest of its reasons. */
 export class HoldEnd implements DueItem {
@@ -50,7 +50,7 @@ export class HoldExtras {
 export class Hold implements Claimant {
   readonly token: number;
   readonly session: Session;
-  readonly owner: number;
+  readonly task: number;
   /** The sequence of the acquire, adopt or hand-over that brought it to its holder. */
   readonly sequence: number;
   readonly grantedAt: number;
@@ -62,12 +62,12 @@ export class Hold implements Claimant {
   readonly firstPlace: Place | undefined = undefined;
   /** Its row while it is in the table, by which its session, its sequence and its token find it. */
   readonly row: number = 0;
-  nextByOwner: OwnerLink | undefined = undefined;
+  nextByTask: TaskLink | undefined = undefined;
 
-  constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
+  constructor(token: number, session: Session, task: number, sequence: number, grantedAt: number) {
     this.token = token;
     this.session = session;
-    this.owner = owner;
+    this.task = task;
     this.sequence = sequence;
     this.grantedAt = grantedAt;
   }

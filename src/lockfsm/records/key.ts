@@ -112,8 +112,8 @@ export class Key {
   lastHold: Place | undefined = undefined;
   holdCount = 0;
   /**
-   * The holds whose owners also wait for something, in the order of tokens: no others can be part
-   * of a cycle of waits. "owners.ts" maintains the list.
+   * The holds whose tasks also wait for something, in the order of tokens: no others can be part
+   * of a cycle of waits. "tasks.ts" maintains the list.
    */
   #heldByWaiters: Place[] | undefined = undefined;
   /** Set while there are waiters. */
@@ -273,7 +273,7 @@ export class Key {
   removeHeldByWaiter(place: Place): void {
     const places = this.#heldByWaiters ?? [];
     const at = positionOf(places, tokenOf(place));
-    assert(places[at] === place, () => `${this.name}: no owner that waits holds at ${at}`);
+    assert(places[at] === place, () => `${this.name}: no task that waits holds at ${at}`);
     if (places.length === 1) this.#heldByWaiters = undefined;
     else places.splice(at, 1);
   }

@@ -5,13 +5,14 @@
 import type { Identity } from "./identity.js";
 
 /**
- * Waits for leases belong to no task: each has an owner of its own from here on. A client that gives
- * a task of its own such a number hides it from views, and from nothing else that is not its own.
+ * Waits for leases belong to no task: each has a number of its own from here on, like a task that
+ * waits for nothing else. A client that gives a task of its own such a number hides it from views,
+ * and from nothing else that is not its own.
  */
-export const LEASE_OWNERS = 2 ** 52;
+export const LEASE_TASKS = 2 ** 52;
 
-/** What others see of an owner: nothing if it is not a task. */
-export const shownOwner = (owner: number): number => (owner < LEASE_OWNERS ? owner : 0);
+/** What others see of a task: nothing if it is only the wait for a lease. */
+export const shownTask = (task: number): number => (task < LEASE_TASKS ? task : 0);
 
 /** Who has a lease, or waits for one. */
 export interface LeaseOwner {

@@ -236,11 +236,11 @@ export class Session implements DueItem, Copied {
   }
 }
 
-/** A claim, or several of one owner, in the index of owners ("claim-indexes.ts"). */
-export interface OwnerLink {
+/** A claim, or several of one task, in the index of tasks ("claim-indexes.ts"). */
+export interface TaskLink {
   readonly session: Session;
-  readonly owner: number;
-  nextByOwner: OwnerLink | undefined;
+  readonly task: number;
+  nextByTask: TaskLink | undefined;
 }
 
 /** `dueAt` of a request that waits without a deadline, and is therefore not in the heap. */
@@ -259,7 +259,7 @@ export class Request implements DueItem, QueueOrder, Copied, Claimant {
   slot: Slot<Request> | undefined = undefined;
   /** Whether it has left its queues, for any reason. */
   readonly hasEnded: boolean = false;
-  readonly owner: number;
+  readonly task: number;
   /** Its number in the order of arrival. */
   readonly number: number;
   readonly rank: number;
@@ -287,17 +287,17 @@ export class Request implements DueItem, QueueOrder, Copied, Claimant {
    * ignore it.
    */
   readonly isUnchecked: boolean = false;
-  /** Whether a later entry is to search from its owner. */
+  /** Whether a later entry is to search from its task. */
   isQueuedForSearch = false;
   /** Whether its queues list it among the requests that can be part of a cycle of waits. */
   isListed = false;
-  nextByOwner: OwnerLink | undefined = undefined;
+  nextByTask: TaskLink | undefined = undefined;
   savedIn: number;
 
   constructor(
     session: Session,
     sequence: number,
-    owner: number,
+    task: number,
     order: QueueOrder,
     enqueuedAt: number,
     dueAt: number,
@@ -305,7 +305,7 @@ export class Request implements DueItem, QueueOrder, Copied, Claimant {
   ) {
     this.session = session;
     this.sequence = sequence;
-    this.owner = owner;
+    this.task = task;
     this.number = order.number;
     this.rank = order.rank;
     this.joined = order.number;

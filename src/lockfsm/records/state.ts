@@ -24,14 +24,14 @@ import {
   type TableSettings,
 } from "../types.js";
 import { AccessState } from "./access-state.js";
-import { InSessionIndex, OwnerIndex, TokenIndex } from "./claim-indexes.js";
+import { InSessionIndex, TaskIndex, TokenIndex } from "./claim-indexes.js";
 import { Cooldown } from "./cooldown.js";
 import { CopyOnWrite } from "./copy-on-write.js";
 import { Hold, type HoldEnd } from "./hold.js";
 import { BY, HoldRows } from "./hold-rows.js";
 import type { Place } from "./key.js";
 import { KeyIndex } from "./key-index.js";
-import { shownOwner } from "./lease.js";
+import { shownTask } from "./lease.js";
 import { LeaseIndex } from "./lease-index.js";
 import type { Semaphore } from "./semaphore.js";
 import { Request, Session, type SessionEnd } from "./session.js";
@@ -65,9 +65,9 @@ export class TableState {
   readonly holds = new TokenIndex(this.rows);
   /** Holds by session and sequence. */
   readonly holdsBySequence = new InSessionIndex(this.rows, BY.sequence);
-  readonly owners = new OwnerIndex();
-  /** Lone holds by owner. An owner is in this index or in the other, never in both. */
-  readonly loneOwners = new InSessionIndex(this.rows, BY.owner);
+  readonly tasks = new TaskIndex();
+  /** Lone holds by task. A task is in this index or in the other, never in both. */
+  readonly loneTasks = new InSessionIndex(this.rows, BY.task);
   /** Leases and waits for them, by key and owner. */
   readonly leases = new LeaseIndex();
   /** In the order of their numbers. */
@@ -114,7 +114,7 @@ export class TableState {
     session: 0,
     sessionName: "",
     identity: "",
-    owner: 0,
+    task: 0,
     token: 0,
     sequence: 0,
     holder: "session",
@@ -127,9 +127,9 @@ export class TableState {
     orderedBy: "",
   };
   /**
-   * Owners that were granted something and may still wait: each is searched when the step is over.
+   * Tasks that were granted something and may still wait: each is searched when the step is over.
    */
-  readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
+  readonly suspects: { readonly session: Session; readonly task: number }[] = [];
   /** Counted for people, not replicated. */
   searchesDeferred = 0;
   searchesGivenUp = 0;
@@ -221,7 +221,7 @@ export class TableState {
     change.session = session.id;
     change.sessionName = session.name;
     change.identity = session.identityName;
-    change.owner = rows.ownerOf(row);
+    change.task = rows.taskOf(row);
     change.token = rows.tokenOf(row);
     change.sequence = rows.sequenceOf(row);
     change.holder = "session";
@@ -249,7 +249,7 @@ export class TableState {
     change.session = session.id;
     change.sessionName = claim instanceof Cooldown ? session.name : claim.holderName;
     change.identity = claim instanceof Cooldown ? session.identityName : claim.identityName;
-    change.owner = claim instanceof Cooldown ? 0 : shownOwner(claim.owner);
+    change.task = claim instanceof Cooldown ? 0 : shownTask(claim.task);
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Cooldown ? 0 : claim.sequence;
     change.holder = claim instanceof Hold ? claim.holder : "session";

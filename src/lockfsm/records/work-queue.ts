@@ -1,6 +1,6 @@
 /**
  * The work that later entries continue, in order: keys in which something is left to do, ended
- * sessions that still have claims, and requests whose owners have yet to be searched for cycles of
+ * sessions that still have claims, and requests whose tasks have yet to be searched for cycles of
  * waits, because an entry makes only a bounded number of search steps. Part of the replicated
  * state.
  */

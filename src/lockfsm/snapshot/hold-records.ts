@@ -33,7 +33,7 @@ export function writeLoneHold(to: RecordWriter, rows: HoldRows, row: number, nam
   const { stamp: now, nextToken } = to.moment;
   to.uint(KIND.loneHold);
   to.uint(nextToken - rows.tokenOf(row));
-  to.uint(rows.ownerOf(row));
+  to.uint(rows.taskOf(row));
   to.uint(rows.sequenceOf(row));
   to.uint(now - rows.grantedAtOf(row));
   to.string(name);
@@ -43,7 +43,7 @@ export function readLoneHold(from: FieldReader): LoneHold {
   const { stamp: now, nextToken } = from.moment;
   return {
     token: nextToken - from.within(1, nextToken - 1, "token back"),
-    owner: from.uint(),
+    task: from.uint(),
     sequence: from.within(1, SAFE_MAX, "sequence"),
     grantedAt: now - from.within(0, now, "grantedAt"),
     name: from.string(),
@@ -55,7 +55,7 @@ export function writeHold(to: RecordWriter, hold: Hold): void {
   const { extras } = hold;
   to.uint(KIND.hold);
   to.uint(nextToken - hold.token);
-  to.uint(hold.owner);
+  to.uint(hold.task);
   to.uint(hold.sequence);
   to.uint(now - hold.grantedAt);
   to.uint(hold.waitedMs);
@@ -70,7 +70,7 @@ export function readHold(from: FieldReader): RecordOf<"hold"> {
   const { stamp: now, nextToken, nextNumber } = from.moment;
   return {
     token: nextToken - from.within(1, nextToken - 1, "token back"),
-    owner: from.uint(),
+    task: from.uint(),
     sequence: from.within(1, SAFE_MAX, "sequence"),
     grantedAt: now - from.within(0, now, "grantedAt"),
     waitedMs: from.uint(),

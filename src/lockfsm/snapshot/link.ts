@@ -9,7 +9,7 @@ import { placeIn } from "../holds/grant.js";
 import { lookAtKey, obtainKey } from "../holds/keys.js";
 import { enterLease } from "../holds/lease-holds.js";
 import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
-import { join } from "../holds/owners.js";
+import { join } from "../holds/tasks.js";
 import { holdOf } from "../holds/tokens.js";
 import { LOCAL_NUMBER } from "../records/access-state.js";
 import { Hold, HoldEnd } from "../records/hold.js";
@@ -133,13 +133,13 @@ function* linkHolds(
 
 function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): void {
   const { state } = parts;
-  const { token, owner, sequence, grantedAt, name } = part;
-  if (isNew(state, session, owner, name)) {
+  const { token, task, sequence, grantedAt, name } = part;
+  if (isNew(state, session, task, name)) {
     checkNew(state, session, token, sequence);
-    addLoneHold(state, session, { token, owner, sequence, grantedAt, name });
+    addLoneHold(state, session, { token, task, sequence, grantedAt, name });
     return;
   }
-  const hold = new Hold(token, session, owner, sequence, grantedAt);
+  const hold = new Hold(token, session, task, sequence, grantedAt);
   hold.change().firstPlace = new Place(obtainKey(state, name), "exclusive", hold, undefined);
   linkHold(parts, hold);
 }

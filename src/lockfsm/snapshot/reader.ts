@@ -326,7 +326,7 @@ function addHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): v
   const isOfOwner = session === state.detached;
   if (!isOfOwner) checkSequence(session, sequence, fields);
   if (waitedMs > grantedAt) fields.fail(`wait ${waitedMs} is not in 0 … ${grantedAt}`);
-  const hold = new Hold(token, session, record.owner, sequence, grantedAt);
+  const hold = new Hold(token, session, record.task, sequence, grantedAt);
   hold.change().isContended = record.isContended;
   hold.change().waitedMs = waitedMs;
   if (extras !== undefined) setExtras(parts, hold, extras, fields);
@@ -374,7 +374,7 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const { state } = parts;
   const { session, slots } = of;
   const record = read("request", fields);
-  const { number, sequence, owner, enqueuedAt, waitMs, lease, upgrades } = record;
+  const { number, sequence, task, enqueuedAt, waitMs, lease, upgrades } = record;
   const isUpgrade = upgrades !== undefined;
   checkSequence(session, sequence, fields);
   if (isUpgrade) checkSequence(session, upgrades, fields);
@@ -389,7 +389,7 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const rank = isUpgrade ? UPGRADE_RANK : enqueuedAt - record.headStartMs;
   const order = { rank, number };
   const { options } = record;
-  const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
+  const request = new Request(session, sequence, task, order, enqueuedAt, dueAt, options);
   if (lease !== undefined) request.become(leaseWaitOf(lease, false), joined);
   const restored = request.change();
   restored.detects = record.detects;

@@ -7,7 +7,7 @@
  *
  * Any change here must raise the version (`model-version.ts`). Data that follow from the rest are not
  * stored: keys, the order of queues, which requests were reached, due times, sums, free slots,
- * owners, what counts against a session or an identity, and which session a nonce finds. No secret is
+ * tasks, what counts against a session or an identity, and which session a nonce finds. No secret is
  * stored (`src/protocol/sha256.ts`), because any client may save a snapshot.
  */
 
@@ -364,7 +364,7 @@ export const RECORDS = {
   }),
   hold: record<Hold>()({
     token,
-    owner: number(),
+    task: number(),
     sequence,
     grantedAt: stamp,
     waitedMs: number(),
@@ -376,11 +376,11 @@ export const RECORDS = {
   }),
   /** A hold that is only a row, of the one lock with that name, exclusively. */
   loneHold: record<LoneHold>()({
-    ...{ token, owner: number(), sequence, grantedAt: stamp, name: text() },
+    ...{ token, task: number(), sequence, grantedAt: stamp, name: text() },
   }),
   request: record<Request>()({
     number: takenNumber,
-    owner: number(),
+    task: number(),
     sequence,
     enqueuedAt: stamp,
     headStartMs: part(number(), ({ rank, enqueuedAt, upgrades }: Request) =>

@@ -1,5 +1,5 @@
 /**
- * Answers "why am I waiting": what stands between a request and its grant, and which owner waits
+ * Answers "why am I waiting": what stands between a request and its grant, and which task waits
  * for which. Only reads, in a bounded number of looks.
  */
 import {
@@ -19,7 +19,7 @@ import { memberOf, redactedCycle } from "../deadlock/detect.js";
 import { possibleDeadlocks } from "../deadlock/possible.js";
 import type { PossibleCycle } from "../deadlock/possible-waits.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
-import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
+import { type TaskNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey } from "../holds/keys.js";
@@ -27,7 +27,7 @@ import { Cooldown } from "../records/cooldown.js";
 import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
-import { shownOwner } from "../records/lease.js";
+import { shownTask } from "../records/lease.js";
 import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps, StepLimit } from "../records/step-limit.js";
@@ -74,7 +74,7 @@ export function explain(
   return { key: name, request: waiterViewOf(state, place), keys, possibleDeadlock };
 }
 
-/** Which owner waits for which, in the order of sessions and requests, up to `edgesMax` edges. */
+/** Which task waits for which, in the order of sessions and requests, up to `edgesMax` edges. */
 export function waitGraph(
   state: TableState,
   edgesMax: number,
@@ -120,21 +120,21 @@ function presentGraph(
   edgesMax: number,
   viewer: Identity | undefined,
 ): Omit<WaitGraphView, "refused" | "possible"> {
-  const owners: GraphTask[] = [];
+  const tasks: GraphTask[] = [];
   const edges: GraphEdge[] = [];
-  const ids = new Map<OwnerNode, number>();
-  const idOf = (node: OwnerNode): number => {
+  const ids = new Map<TaskNode, number>();
+  const idOf = (node: TaskNode): number => {
     const known = ids.get(node);
     if (known !== undefined) return known;
     const { session } = node;
-    const id = owners.length + 1;
+    const id = tasks.length + 1;
     ids.set(node, id);
     // For a wait for a lease, its own name.
     const request = node.waits?.[0]?.request;
     const sessionName = request?.holderName ?? session.name;
     const identity = request?.identityName ?? session.identityName;
-    const owner = shownOwner(node.owner);
-    owners.push({ id, session: session.id, sessionName, identity, task: owner });
+    const task = shownTask(node.task);
+    tasks.push({ id, session: session.id, sessionName, identity, task });
     return id;
   };
   const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);
@@ -145,14 +145,14 @@ function presentGraph(
     if (!(error instanceof OutOfSteps)) throw error;
   }
   for (const node of graph.nodes) {
-    if (node.waits === undefined) return { tasks: owners, edges, isTruncated: true };
+    if (node.waits === undefined) return { tasks, edges, isTruncated: true };
     for (const { place, holders, ahead } of node.waits) {
       const { mode } = place;
       const key = place.key.name;
       if (!mayObserve(viewer, key)) continue;
       // The waiters of one semaphore share its holders, so there can be more edges than visits.
       if (edges.length + holders.length + ahead.length > edgesMax) {
-        return { tasks: owners, edges, isTruncated: true };
+        return { tasks, edges, isTruncated: true };
       }
       for (const holder of holders) {
         edges.push({ from: idOf(node), to: idOf(holder), key, mode, why: "holds" });
@@ -162,10 +162,10 @@ function presentGraph(
       }
     }
   }
-  return { tasks: owners, edges, isTruncated: false };
+  return { tasks, edges, isTruncated: false };
 }
 
-/** All holds of a key, including holds of owners that wait for nothing. */
+/** All holds of a key, including holds of tasks that wait for nothing. */
 function* holdsIn({ firstHold }: Key): Generator<Place, void, void> {
   for (let place = firstHold; place !== undefined; place = place.next) yield place;
 }

@@ -24,7 +24,7 @@ import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import type { NamedKey } from "../records/key-index.js";
-import { type Lease, shownOwner } from "../records/lease.js";
+import { type Lease, shownTask } from "../records/lease.js";
 import { NO_DEADLINE, orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
@@ -190,7 +190,7 @@ function viewOf(state: TableState, key: Key): KeyView {
 }
 
 function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
-  const { session, token, owner, sequence, extras } = hold;
+  const { session, token, task, sequence, extras } = hold;
   const endsAt = endOf(hold);
   const { lease } = extras ?? {};
   return {
@@ -199,7 +199,7 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
     session: session.id,
     sessionName: hold.holderName,
     identity: hold.identityName,
-    task: owner,
+    task,
     sequence,
     heldMs: stamp - hold.grantedAt,
     waitedMs: hold.waitedMs,
@@ -237,13 +237,13 @@ export function cooldownViewOf(
 
 export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
   const request = orderOf(place);
-  const { session, sequence, owner, number, options, dueAt, upgrades } = request;
+  const { session, sequence, task, number, options, dueAt, upgrades } = request;
   return {
     mode: place.mode,
     session: session.id,
     sessionName: request.holderName,
     identity: request.identityName,
-    task: shownOwner(owner),
+    task: shownTask(task),
     sequence,
     arrival: number,
     waitingMs: stamp - request.enqueuedAt,

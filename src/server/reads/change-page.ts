@@ -91,7 +91,7 @@ export class ChangePage {
     const numbers = this.#numbers;
     let at = slot * NUMBER_COLUMNS;
     numbers[at] = change.session;
-    numbers[at + 1] = change.owner;
+    numbers[at + 1] = change.task;
     numbers[at + 2] = change.token;
     numbers[at + 3] = change.sequence;
     numbers[at + 4] = change.grantedAt;

@@ -9,7 +9,7 @@ const at = (year: number, month: number): number =>
   new Date(year, month - 1, 20, 19, 37, 59, 120).getTime();
 
 const TENURE = {
-  ...{ key: "k", mode: "exclusive", token: 3764817043128320, session: 1, owner: 1, sequence: 1 },
+  ...{ key: "k", mode: "exclusive", token: 3764817043128320, session: 1, task: 1, sequence: 1 },
   ...{ sessionName: "billing-7.eu-central.example", identity: "billing", holder: "session" },
   ...{ heldMs: 125_000, waitedMs: 3_200, orderedBy: "", reason: "released" },
 } as unknown as Tenure;

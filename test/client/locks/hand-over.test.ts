@@ -459,12 +459,12 @@ describe("several holds that were handed over", () => {
     const handed = { ...(all[0] as (typeof all)[0]), holds: all.flatMap(({ holds }) => holds) };
     const heir = await connectTo(each.server);
     const { locks } = await world.until(heir.client.adopt(handed));
-    const [one, two, three] = locks.map(({ task: owner }) => owner);
+    const [one, two, three] = locks.map(({ task }) => task);
     expect([one === two, one === three]).toEqual([true, false]);
-    const owner = heir.client.task();
+    const task = heir.client.task();
     const again = await several({ ...each, client: heir.client }, ["x", "y"]);
-    const named = await world.until(heir.client.adopt(again, { task: owner }));
-    expect(named.locks.map((lock) => lock.task === owner)).toEqual([true, true]);
+    const named = await world.until(heir.client.adopt(again, { task }));
+    expect(named.locks.map((lock) => lock.task === task)).toEqual([true, true]);
   });
 
   it("are all released when the signal is aborted, however far it has come", async () => {

@@ -139,7 +139,7 @@ export class TableReads {
 
   #note(change: TableChange): void {
     const { type, key, mode, session, sessionName, identity, ...rest } = change;
-    const { owner, token, sequence, value, reason } = rest;
+    const { task, token, sequence, value, reason } = rest;
     const revision = { index: this.#index, number: this.#number };
     this.#number += 1;
     this.changes.push({
@@ -150,7 +150,7 @@ export class TableReads {
       session,
       sessionName,
       identity,
-      task: owner,
+      task,
       token,
       sequence,
       value,
@@ -169,7 +169,7 @@ export class TableReads {
       session,
       sessionName,
       identity,
-      task: owner,
+      task,
       sequence: change.sequence,
       holder: change.holder,
       grantedWallMs,

@@ -355,7 +355,7 @@ describe("of an identity that was removed", () => {
     const a = log.openAs(ci, "a");
     a.handOver(a.take(exclusive("left")), SECRET, 20_000);
     a.handOver(a.take(exclusive("given")), OWNER, 20_000, false);
-    a.take(exclusive("k"), { owner: 2 });
+    a.take(exclusive("k"), { task: 2 });
     log.change(remove("ci"));
     return { log, adopter };
   }
@@ -452,11 +452,11 @@ describe("lost rights", () => {
     const holder = log.openAs(LOCAL_CREDENTIAL, "holder");
     const [a, b] = [log.openAs(credential, "a"), log.openAs(LOCAL_CREDENTIAL, "b")];
     const held = holder.take(exclusive("k", "m"));
-    const semaphore = holder.take(permits("s", 1, 1), { owner: 2 });
+    const semaphore = holder.take(permits("s", 1, 1), { task: 2 });
     a.acquire([...exclusive("k", "m"), ...permits("s", 1, 1)]);
     b.acquire(exclusive("k"));
-    b.acquire(exclusive("m"), WAIT_FOREVER, { owner: 2 });
-    b.acquire(permits("s", 1, 1), WAIT_FOREVER, { owner: 3 });
+    b.acquire(exclusive("m"), WAIT_FOREVER, { task: 2 });
+    b.acquire(permits("s", 1, 1), WAIT_FOREVER, { task: 3 });
     log.grant("ci", ["m", false, "acquire"], ["", true, "none"]);
     holder.end(held);
     expect(log.line("k")).toEqual(["|", "a", "b"]);

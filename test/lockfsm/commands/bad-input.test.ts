@@ -58,10 +58,10 @@ const NO_HOLD = 5;
 function scene(): Scene {
   const log = new ClusterLog();
   const [a, b] = [log.open("a"), log.open("b")];
-  const lock = a.take(exclusive("lock"), { owner: 2 });
-  const share = a.take(shared("shared"), { owner: 3 });
-  const two = a.take(permits("s", 2, 3), { owner: 4 });
-  const left = a.take(exclusive("left"), { owner: 5 });
+  const lock = a.take(exclusive("lock"), { task: 2 });
+  const share = a.take(shared("shared"), { task: 3 });
+  const two = a.take(permits("s", 2, 3), { task: 4 });
+  const left = a.take(exclusive("left"), { task: 5 });
   a.handOver(left, SECRET);
   a.lease(shared("shared"), { owner: OWNER });
   while (b.sequence < NO_HOLD - 1) b.end(1);

@@ -340,7 +340,7 @@ describe("who adopts a hold", () => {
       a.take(permits("s", 1, 4));
       const items = [...permits("s", 2), ...shared("x")];
       const options = { value: "v", maxHoldMs: 9_000 };
-      const hold = a.take(items, { owner: 2, options });
+      const hold = a.take(items, { task: 2, options });
       log.stamp += 1_000;
       a.handOver(hold, SECRET);
       log.stamp += 1_000;
@@ -397,7 +397,7 @@ describe("who adopts a hold", () => {
     expect(["x", "y"].map((key) => a.adopt(key, SECRET))).toEqual([
       ...[notHeld(END_REASON.moved), notHeld(END_REASON.moved)],
     ]);
-    a.handOver(a.take(shared("x"), { owner: 2 }), SECRET, 1_000);
+    a.handOver(a.take(shared("x"), { task: 2 }), SECRET, 1_000);
     log.pass(1_000);
     expect(["x", "y"].map((key) => a.adopt(key, SECRET))).toEqual([
       ...[notHeld(END_REASON.expired), notHeld(END_REASON.moved)],

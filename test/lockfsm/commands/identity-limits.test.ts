@@ -76,13 +76,13 @@ function sceneOf(): Scene {
   const asker = log.openAs(credential, "a");
   const rival = log.openAs(other, "b");
   const own = asker.take(shared("own"), { options: { value: "v" } });
-  const both = asker.take(shared("both"), { owner: 2 });
-  asker.handOver(asker.take(exclusive("left"), { owner: 3 }), SECRET);
+  const both = asker.take(shared("both"), { task: 2 });
+  asker.handOver(asker.take(exclusive("left"), { task: 3 }), SECRET);
   asker.lease(exclusive("leased"), { owner: OTHER_OWNER });
   rival.take(shared("both"));
-  rival.take(exclusive("held"), { owner: 2 });
-  asker.acquire(exclusive("held"), WAIT_FOREVER, { owner: 4 });
-  rival.handOver(rival.take(exclusive("left by another"), { owner: 3 }), SECRET);
+  rival.take(exclusive("held"), { task: 2 });
+  asker.acquire(exclusive("held"), WAIT_FOREVER, { task: 4 });
+  rival.handOver(rival.take(exclusive("left by another"), { task: 3 }), SECRET);
   log.grant(ANONYMOUS, ["", true, "acquire"]);
   const nobodys = log.openAs(0, "n");
   nobodys.take(exclusive("nobodys"));
@@ -93,7 +93,7 @@ const stealing = { options: { steal: true } };
 const acquiring = (key: string, waitMs = WAIT_FOREVER, options: Partial<AcquireTerms> = {}) => {
   return ({ asker }: Scene) =>
     asker.acquire(exclusive(key), waitMs, {
-      ...{ owner: 9, options: { ...ACQUIRE_DEFAULTS, ...options } },
+      ...{ task: 9, options: { ...ACQUIRE_DEFAULTS, ...options } },
     });
 };
 
@@ -114,7 +114,7 @@ const COMMANDS: Readonly<
   "try of a free key": [["claims", "bytes"], acquiring("free", 0)],
   "acquire of several keys": [
     ["claims", "bytes"],
-    ({ asker }) => asker.acquire(shared("free", "more"), 0, { owner: 9 }),
+    ({ asker }) => asker.acquire(shared("free", "more"), 0, { task: 9 }),
   ],
   "acquire that waits": [["claims", "bytes", "waiters"], acquiring("held")],
   "acquire that waits in another key": [["claims", "bytes"], acquiring("both")],
@@ -226,13 +226,13 @@ describe("at a limit of its identity", () => {
   test("other identities, and everybody in an open cluster, go on", () => {
     const log = new AccessLog({ sessionsPerIdentityMax: 1, claimsPerIdentityMax: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
-    for (let owner = 1; owner < 5; owner += 1) {
-      expect(a.take(exclusive(`a${owner}`), { owner }).token).toBeGreaterThan(0);
-      expect(b.take(exclusive(`b${owner}`), { owner }).token).toBeGreaterThan(0);
+    for (let task = 1; task < 5; task += 1) {
+      expect(a.take(exclusive(`a${task}`), { task }).token).toBeGreaterThan(0);
+      expect(b.take(exclusive(`b${task}`), { task }).token).toBeGreaterThan(0);
     }
     const [p, q] = ["p", "q"].map((name) => log.openAs(log.identity(name, EVERYWHERE), name));
     p?.take(exclusive("p"));
-    expect(p?.acquire(exclusive("p2"), 0, { owner: 2 })).toEqual({ status: QUOTA });
+    expect(p?.acquire(exclusive("p2"), 0, { task: 2 })).toEqual({ status: QUOTA });
     expect(q?.take(exclusive("q")).token).toBeGreaterThan(0);
   });
 
@@ -269,12 +269,12 @@ describe("at a limit of its identity", () => {
     const [a, b] = [log.openAs(credential, "a"), log.openAs(credential, "b")];
     const hold = a.take();
     expect(b.acquire()).toEqual({ status: STATUS.queued });
-    expect(a.acquire(exclusive("free"), 0, { owner: 2 })).toEqual({ status: QUOTA });
+    expect(a.acquire(exclusive("free"), 0, { task: 2 })).toEqual({ status: QUOTA });
     // Its waiter gets it, which changes nothing in the sum.
     a.end(hold);
     expect(usageOf(log.table, "p")).toMatchObject({ sessions: 2, holds: 1, waits: 0 });
-    expect(a.take(exclusive("free"), { owner: 2 }).token).toBeGreaterThan(0);
-    expect(b.acquire(exclusive("more"), 0, { owner: 2 })).toEqual({ status: QUOTA });
+    expect(a.take(exclusive("free"), { task: 2 }).token).toBeGreaterThan(0);
+    expect(b.acquire(exclusive("more"), 0, { task: 2 })).toEqual({ status: QUOTA });
   });
 
   test("a limit that is lowered takes nothing away", () => {
@@ -282,7 +282,7 @@ describe("at a limit of its identity", () => {
     const credential = log.identity("p", EVERYWHERE);
     const clients = ["a", "b", "c"].map((name) => log.openAs(credential, name));
     const holds = clients.map((client, at) => client.take(exclusive(`k${at}`)));
-    clients[1]?.acquire(exclusive("k0"), WAIT_FOREVER, { owner: 2 });
+    clients[1]?.acquire(exclusive("k0"), WAIT_FOREVER, { task: 2 });
     for (const name of Object.values(LIMITS)) set(log, name, 1);
     expect(usageOf(log.table, "p")).toMatchObject({ sessions: 3, holds: 3, waits: 1 });
     for (const client of clients) expect(client.keepalive()).not.toEqual([]);
@@ -308,7 +308,7 @@ describe("what counts against an identity", () => {
     const [a, b] = [log.openAs(credential, "a"), log.openAs(credential, "b", 1_000)];
     const hold = a.take(exclusive("k"));
     b.acquire(exclusive("k"));
-    b.take(exclusive("kk"), { owner: 2 });
+    b.take(exclusive("kk"), { task: 2 });
     expect(usageOf(log.table, "p")).toEqual(usage(2, 2, 1, "abkkkk"));
     log.pass(1_000);
     expect(usageOf(log.table, "p")).toEqual(usage(1, 1, 0, "ak"));
@@ -324,9 +324,9 @@ describe("what counts against an identity", () => {
     const [a, rival] = [log.open("a"), log.openAs(credential, "r")];
     const closed = a.take(exclusive("cc"), { options: { minHoldMs: 5_000 } });
     a.end(closed);
-    a.take(exclusive("k"), { owner: 2 });
+    a.take(exclusive("k"), { task: 2 });
     rival.take(exclusive("w"));
-    a.acquire(exclusive("w"), WAIT_FOREVER, { owner: 3 });
+    a.acquire(exclusive("w"), WAIT_FOREVER, { task: 3 });
     expect(usageOf(log.table, ANONYMOUS)).toEqual(usage(1, 2, 1, "acckw"));
     expect(log.resumeAs(credential, a, 2)).toBe(STATUS.ok);
     expect(usageOf(log.table, ANONYMOUS)).toEqual(usage(0, 1, 0, "cc"));
@@ -369,8 +369,8 @@ describe("what counts against an identity", () => {
     const log = new AccessLog({ unitsPerEntryMax: 1 });
     const a = log.openAs(log.identity("p", EVERYWHERE), "a");
     a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
-    a.handOver(a.take(exclusive("t"), { owner: 2 }), SECRET);
-    a.take(exclusive("l"), { owner: 3 });
+    a.handOver(a.take(exclusive("t"), { task: 2 }), SECRET);
+    a.take(exclusive("l"), { task: 3 });
     log.change({ op: OP.removeIdentity, name: "p" });
     const credential = log.identity("p", EVERYWHERE);
     expect(usageOf(log.table, "p")).toEqual(nothing);

@@ -326,7 +326,7 @@ describe("a take that repeats", () => {
     c.take();
     a.lease(exclusive("k"), waiting);
     const { sequence } = a;
-    c.acquire(exclusive("k"), WAIT_FOREVER, { owner: 2 });
+    c.acquire(exclusive("k"), WAIT_FOREVER, { task: 2 });
     log.stamp += 2_000;
     expect(b.send(b.leasing(exclusive("k"), { waitMs: 9_000 }).command)).toEqual([
       { kind: MESSAGE.outcome, sequence, stamp: 12_000, result: cancelled },

@@ -37,7 +37,7 @@ describe("that somebody waits is reported", () => {
     c.acquire(exclusive("k"));
     const told = [nameOf(a, x), nameOf(b, y)];
     expect(contended(log)).toEqual(told);
-    a.acquire(exclusive("k"), 500, { owner: 2 });
+    a.acquire(exclusive("k"), 500, { task: 2 });
     a.end(x);
     b.end(y);
     // The third one has it now, and somebody waits behind it from its grant on.
@@ -86,7 +86,7 @@ describe("that somebody waits is reported", () => {
   test("to a long row of holders by several entries, to each once", () => {
     const log = new ClusterLog({ grantsPerStepMax: 3, unitsPerEntryMax: 5 });
     const a = log.open("a");
-    const holds = Array.from({ length: 20 }, (_, owner) => a.take(shared("k"), { owner }));
+    const holds = Array.from({ length: 20 }, (_, task) => a.take(shared("k"), { task }));
     const names = holds.map((hold) => nameOf(a, hold));
     log.open("b").acquire(exclusive("k"));
     expect(contended(log)).toEqual(names.slice(0, 3));

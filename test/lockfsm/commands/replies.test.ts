@@ -370,7 +370,7 @@ test("waits of one session take no part in what it may leave unread", () => {
   const log = new ClusterLog({ unacknowledgedMax: 1 });
   const [a, b] = [log.open("a"), log.open("b")];
   a.take();
-  for (let owner = 1; owner <= 50; owner += 1) {
-    expect(b.acquire(exclusive("k"), WAIT_FOREVER, { owner })).toEqual({ status: queued });
+  for (let task = 1; task <= 50; task += 1) {
+    expect(b.acquire(exclusive("k"), WAIT_FOREVER, { task })).toEqual({ status: queued });
   }
 });

@@ -226,7 +226,7 @@ describe("the end of a session by an operator", () => {
 
   test("may be at once, and is of all that it has", () => {
     const { log, a, operator, hold } = held();
-    a.acquire(exclusive("k"), 900, { owner: 2 });
+    a.acquire(exclusive("k"), 900, { task: 2 });
     expect(operator.endSession(a.session, { now: true })).toMatchObject([
       { kind: MESSAGE.reply, result: { status: ok } },
       { kind: MESSAGE.ended, session: a.session, reason: END_REASON.revoked },
@@ -303,7 +303,7 @@ describe("who ordered an end", () => {
     b.acquire(exclusive("k"));
     log.pass(700);
     a.end(first);
-    b.take(exclusive("l"), { owner: 2 });
+    b.take(exclusive("l"), { task: 2 });
     ends.length = 0;
     expect(log.table.inspect("k").holds).toMatchObject([{ waitedMs: 700 }]);
     operator.endSession(b.session, { now: true });

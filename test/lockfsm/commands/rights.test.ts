@@ -211,10 +211,10 @@ function sceneUnder(grants: readonly GivenGrant[]): Scene {
   const asker = log.openAs(credential, "asker");
   const sibling = log.openAs(credential, "sibling");
   const other = log.openAs(LOCAL_CREDENTIAL, "other");
-  other.handOver(other.take(shared(KEY, OTHER), { owner: 2 }), SECRET);
+  other.handOver(other.take(shared(KEY, OTHER), { task: 2 }), SECRET);
   const foreign = other.take(shared(KEY, OTHER));
   const own = asker.take(shared(KEY));
-  const both = asker.take(shared(KEY, OTHER), { owner: 2 });
+  const both = asker.take(shared(KEY, OTHER), { task: 2 });
   log.grant("asker", ["", true, "none"], ...grants);
   return { log, asker, other, own, both, foreign, sibling };
 }

@@ -102,7 +102,7 @@ describe("a loss that nobody has read", () => {
   });
 });
 
-describe("release, then acquire of one owner", () => {
+describe("release, then acquire of one task", () => {
   test("is not a deadlock though the release was refused: the acquire waits for its turn", () => {
     const log = new ClusterLog();
     const a = log.open("a");

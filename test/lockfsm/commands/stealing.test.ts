@@ -43,7 +43,7 @@ describe("a steal", () => {
     const [a, b, thief] = [log.open("a"), log.open("b"), log.open("thief")];
     a.take([...exclusive("x", "y"), ...permits("s", 2, 2)]);
     b.acquire(exclusive("y"));
-    b.acquire(permits("s", 1), 500, { owner: 2 });
+    b.acquire(permits("s", 1), 500, { task: 2 });
     steal(log, thief, "x");
     expect([log.line("x"), log.line("y"), log.line("s")]).toEqual([
       ["thief", "|"],

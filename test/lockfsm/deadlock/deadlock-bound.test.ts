@@ -19,7 +19,7 @@ import { draw, rest, restoredState } from "../plans/snapshots.js";
 const QUEUED = { status: STATUS.queued };
 const STEPS_MAX = 10_000;
 
-/** A chain of owners, each waiting for the next; the first holds "0", the last nothing but its own. */
+/** A chain of tasks, each waiting for the next; the first holds "0", the last nothing but its own. */
 function chain(log: ClusterLog, length: number): Client[] {
   const clients = Array.from({ length }, (_, at) => log.open(`c${at}`));
   for (const [at, client] of clients.entries()) client.take(exclusive(`${at}`));
@@ -63,10 +63,10 @@ function finishCounting(log: ClusterLog): number[] {
 /** Readers of one key, each a task of its own, in twenty sessions. */
 function crowd(log: ClusterLog, key: string, count: number): Client[] {
   const clients = Array.from({ length: 20 }, (_, at) => log.open(`${key} ${at}`, 600_000));
-  for (let owner = 1; owner <= count; owner += 1) {
-    const client = clients[owner % clients.length] as Client;
+  for (let task = 1; task <= count; task += 1) {
+    const client = clients[task % clients.length] as Client;
     const read = { mark: client.sequence, acknowledged: [client.sequence] };
-    client.take(shared(key), { owner, ...read });
+    client.take(shared(key), { task, ...read });
   }
   return clients;
 }
@@ -104,7 +104,7 @@ takes more steps than it may", { timeout: 60_000 }, () => {
     for (const [at, task] of tasks.entries()) task.take(exclusive(`own ${at}`));
     for (let at = 1; at <= 100; at += 1) {
       const reader = readers[at % readers.length] as Client;
-      log.apply(reader.acquiring(exclusive(`own ${at}`), WAIT_FOREVER, { owner: at }));
+      log.apply(reader.acquiring(exclusive(`own ${at}`), WAIT_FOREVER, { task: at }));
     }
     log.finishWork();
     const before = log.said.length;
@@ -117,7 +117,7 @@ takes more steps than it may", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a frame of acquires by owners who wait for one another", () => {
+describe("a frame of acquires by tasks that wait for one another", () => {
   /** Everybody holds the key shared, and everybody but the last waits for what the next one has. */
   function tangle(log: ClusterLog, count: number): Client[] {
     const clients = Array.from({ length: count }, (_, at) => log.open(`c${at}`));
@@ -142,7 +142,7 @@ describe("a frame of acquires by owners who wait for one another", () => {
     // Everybody waits for somebody that holds the key, and the last of a chain for nobody.
     log.apply(
       ...clients.map((client) => {
-        return client.acquiring(exclusive("k"), WAIT_FOREVER, { owner: 1 });
+        return client.acquiring(exclusive("k"), WAIT_FOREVER, { task: 1 });
       }),
     );
     const steps = [stepsOf(log.state), ...finishCounting(log)];
@@ -154,7 +154,7 @@ describe("a frame of acquires by owners who wait for one another", () => {
 });
 
 describe("a search for which the steps of an entry are used up", () => {
-  /** `closer` is about to close a cycle of 31 owners. */
+  /** `closer` is about to close a cycle of 31 tasks. */
   function beforeCycle(log: ClusterLog): Client {
     const clients = chain(log, 30);
     const closer = log.open("closer");
@@ -216,7 +216,7 @@ describe("a search for which the steps of an entry are used up", () => {
     expect(log.table.counts().deadlocks).toBe(0);
   });
 
-  test("looks at what else its owner waits for when the request has gone by its turn", () => {
+  test("looks at what else its task waits for when the request has gone by its turn", () => {
     const log = new ClusterLog();
     const [a, b, z] = [log.open("a"), log.open("b"), log.open("z")];
     z.take(exclusive("z"));
@@ -266,17 +266,17 @@ describe("a search for which the steps of an entry are used up", () => {
   });
 });
 
-describe("an owner that has nothing else and nobody behind it", () => {
+describe("a task that has nothing else and nobody behind it", () => {
   test("costs no step at all, be there a hundred thousand before it", { timeout: 60_000 }, () => {
     const log = new ClusterLog();
     const holder = log.open("holder", 600_000);
     const waiter = log.open("waiter", 600_000);
     const hold = holder.take();
     let steps = 0;
-    for (let owner = 1; owner <= 100_000; owner += 1) {
-      log.apply(waiter.acquiring(exclusive("k"), WAIT_FOREVER, { owner }));
+    for (let task = 1; task <= 100_000; task += 1) {
+      log.apply(waiter.acquiring(exclusive("k"), WAIT_FOREVER, { task }));
       steps += stepsOf(log.state);
-      if (owner % 500 === 0) waiter.keepalive({ mark: owner });
+      if (task % 500 === 0) waiter.keepalive({ mark: task });
     }
     // Grants and cancels look at nothing either.
     holder.end(hold);
@@ -292,8 +292,8 @@ describe("an owner that has nothing else and nobody behind it", () => {
     const many = log.open("many");
     a.take(permits("s", 2, 2));
     b.take(exclusive("k"));
-    for (let owner = 1; owner <= 500; owner += 1) {
-      log.apply(many.acquiring(permits("s", 1), WAIT_FOREVER, { owner }));
+    for (let task = 1; task <= 500; task += 1) {
+      log.apply(many.acquiring(permits("s", 1), WAIT_FOREVER, { task }));
     }
     expect(b.acquire(permits("s", 1))).toEqual(QUEUED);
     expect(a.acquire(exclusive("k"))).toMatchObject({ status: ERROR_NUMBERS.DEADLOCK });
@@ -302,7 +302,7 @@ describe("an owner that has nothing else and nobody behind it", () => {
   });
 });
 
-describe("a long queue of owners who hold something", () => {
+describe("a long queue of tasks that hold something", () => {
   const kinds = [
     ["of a lock", () => exclusive("k")],
     ["of a semaphore", () => permits("k", 1, 1)],
@@ -329,7 +329,7 @@ describe("a long queue of owners who hold something", () => {
   });
 });
 
-test("an owner with very many holds begins to wait as fast as any other", () => {
+test("a task with very many holds begins to wait as fast as any other", () => {
   const log = new ClusterLog();
   const [a, b] = [log.open("a"), log.open("b")];
   for (let at = 0; at < 200; at += 1) {

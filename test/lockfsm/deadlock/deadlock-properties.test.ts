@@ -7,10 +7,10 @@ import { type CycleMember, MESSAGE, OP } from "../../../src/protocol/index.js";
 import { runsOf } from "../../runs.js";
 import {
   isOnCycle,
-  ownerOf,
   playOut,
   type Scene,
   sceneOf,
+  taskOf,
   type Waiting,
   waitsOfMember,
 } from "./wait-oracle.js";
@@ -71,8 +71,8 @@ function checkCycle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): W
   expect(cycle.length).toBeGreaterThan(0);
   return cycle.map((member, at) => {
     const next = cycle[(at + 1) % cycle.length] as CycleMember;
-    const owner = ownerOf(member.session, member.task);
-    expect(rest.waits.some((wait) => wait.owner === owner)).toBe(true);
+    const task = taskOf(member.session, member.task);
+    expect(rest.waits.some((wait) => wait.task === task)).toBe(true);
     const waits = waitsOfMember(scene, member, next);
     expect(waits, `${JSON.stringify(member)} does not wait for the next`).not.toEqual([]);
     return waits;
@@ -105,7 +105,7 @@ function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit
   let isForfeit = false;
   if (plain !== undefined) {
     const wait = findWait(sceneOf(table, KEYS, work.upgradeOf), plain.id);
-    isForfeit = wait !== undefined && isOnCycle(restOf(work, table), wait.owner);
+    isForfeit = wait !== undefined && isOnCycle(restOf(work, table), wait.task);
     if (isForfeit) {
       ({ table, isSettled, giveUp } = work.withoutSearch(plain.entry));
       const asked = work.asked.get(plain.id) as Asked;
@@ -118,10 +118,10 @@ function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit
     const wait = findWait(scene, id);
     if (wait === undefined) expect.fail(`${id} was refused, and does not even wait`);
     expect(work.asked.get(id)?.detect, `${id} did not ask for it`).toBe(true);
-    expect(isOnCycle(rest, wait.owner), `${id} waits on no cycle`).toBe(true);
+    expect(isOnCycle(rest, wait.task), `${id} waits on no cycle`).toBe(true);
     const waitsOfMembers = checkCycle(scene, rest, cycle);
     const [first] = cycle;
-    expect(first && ownerOf(first.session, first.task)).toBe(wait.owner);
+    expect(first && taskOf(first.session, first.task)).toBe(wait.task);
     // A request that closed a cycle, and was looked at later, gives way wherever it stands.
     if (!isAnswer && !work.isLate) {
       expect(isLast(work, id, waitsOfMembers), `${id} is not the last`).toBe(true);
@@ -142,7 +142,7 @@ function isDecision(moment: Moment): boolean {
 const settings = fc.record({ grantsPerStepMax: fc.constantFrom(64, 64, 1, 2) });
 const RUNS = runsOf(40);
 
-describe("any life of a few owners", () => {
+describe("any life of a few tasks", () => {
   test("leaves nobody waiting forever, and refuses nobody else", () => {
     let [refused, outcomes, forfeits] = [0, 0, 0];
     fc.assert(

@@ -49,7 +49,7 @@ function wait(client: Client, items: readonly Item[] = exclusive("k"), asking: A
 }
 
 describe("the request that closes a cycle is refused", () => {
-  test("between two owners, with the cycle named from itself on", () => {
+  test("between two tasks, with the cycle named from itself on", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     a.take(exclusive("k"));
     b.take(exclusive("l"));
@@ -60,7 +60,7 @@ describe("the request that closes a cycle is refused", () => {
     expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1, searchesDeferred: 0 });
   });
 
-  test("of five owners, whatever stands next to them", () => {
+  test("of five tasks, whatever stands next to them", () => {
     const log = new ClusterLog();
     const clients = ["a", "b", "c", "d", "e", "x"].map((name) => log.open(name));
     const keys = ["1", "2", "3", "4", "5"];
@@ -79,14 +79,14 @@ describe("the request that closes a cycle is refused", () => {
     ]);
   });
 
-  test("of one owner that asks for what it holds, and not of another task of its session", () => {
+  test("of one task that asks for what it holds, and not of another one of its session", () => {
     const [, a] = start("a") as [ClusterLog, Client];
     a.take(exclusive("k"));
     expect(cycleOf(wait(a))).toEqual(["a:k"]);
-    expect(wait(a, exclusive("k"), { owner: 2 })).toEqual(QUEUED);
+    expect(wait(a, exclusive("k"), { task: 2 })).toEqual(QUEUED);
   });
 
-  test("of one owner that waits for the same key already", () => {
+  test("of one task that waits for the same key already", () => {
     const [, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     a.take();
     expect(wait(b)).toEqual(QUEUED);
@@ -102,7 +102,7 @@ describe("the request that closes a cycle is refused", () => {
     expect(cycleOf(wait(a, exclusive("m")))).toEqual(["a:m", "c:l", "b:k"]);
   });
 
-  test("of several requests of one owner, for each of which the owner waits", () => {
+  test("of several requests of one task, for each of which the task waits", () => {
     const [, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     b.take(exclusive("x"));
     const free = start("z")[1] as Client;
@@ -244,7 +244,7 @@ describe("a head start that would close a cycle", () => {
     expect(log.table.counts().deadlocks).toBe(0);
   });
 
-  test("is given up even if the request's owner has nothing else", () => {
+  test("is given up even if the request's task has nothing else", () => {
     const [log, a, b, z] = start("a", "b", "z") as [ClusterLog, Client, Client, Client];
     a.take(shared("k"));
     z.take(exclusive("l"));
@@ -379,17 +379,17 @@ describe("the thief of a key", () => {
 describe("refused deadlocks are remembered", () => {
   test("the newest first, each from the refused request on, and sixteen of them", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
-    for (let owner = 1; owner <= 20; owner += 1) {
-      a.take(exclusive(`k${owner}`), { owner });
-      b.take(exclusive(`l${owner}`), { owner });
-      wait(a, exclusive(`l${owner}`), { owner });
-      wait(b, exclusive(`k${owner}`), { owner });
+    for (let task = 1; task <= 20; task += 1) {
+      a.take(exclusive(`k${task}`), { task });
+      b.take(exclusive(`l${task}`), { task });
+      wait(a, exclusive(`l${task}`), { task });
+      wait(b, exclusive(`k${task}`), { task });
     }
     const cycles = log.table.waitGraph(99).refused.map(({ cycle }) => {
       return cycle.map(({ sessionName, key }) => `${sessionName}:${key}`);
     });
-    const owners = Array.from({ length: 16 }, (_, at) => 20 - at);
-    expect(cycles).toEqual(owners.map((owner) => [`b:k${owner}`, `a:l${owner}`]));
+    const tasks = Array.from({ length: 16 }, (_, at) => 20 - at);
+    expect(cycles).toEqual(tasks.map((task) => [`b:k${task}`, `a:l${task}`]));
   });
 
   test("also when it arose from an adopted hold, and the outcome of a wait reports it", () => {

@@ -1,4 +1,4 @@
-/** Cycles of waits that may be deadlocks: tasks without owners look like several. */
+/** Cycles of waits that may be deadlocks: a task that no acquire names looks like several. */
 import {
   array,
   boolean,
@@ -20,8 +20,8 @@ function start(...names: string[]): [ClusterLog, ...Client[]] {
   return [log, ...names.map((name) => log.open(name))];
 }
 
-function wait(client: Client, key: string, owner: number) {
-  return client.acquire(exclusive(key), WAIT_FOREVER, { owner });
+function wait(client: Client, key: string, task: number) {
+  return client.acquire(exclusive(key), WAIT_FOREVER, { task });
 }
 
 /** `["a:k", "b:l"]`: who waits for what in each possible deadlock. */
@@ -32,10 +32,10 @@ function possible({ table }: ClusterLog): string[][] {
 }
 
 describe("a possible deadlock", () => {
-  test("of two tasks without owners is shown as possible, and nobody is refused", () => {
+  test("of two tasks that nobody names is shown as possible, and nobody is refused", () => {
     const [log, a] = start("a") as [ClusterLog, Client];
-    a.take(exclusive("k"), { owner: 1 });
-    a.take(exclusive("l"), { owner: 2 });
+    a.take(exclusive("k"), { task: 1 });
+    a.take(exclusive("l"), { task: 2 });
     expect([wait(a, "l", 3), possible(log)]).toEqual([QUEUED, []]);
     log.pass(2_000);
     expect(wait(a, "k", 4)).toEqual(QUEUED);
@@ -50,40 +50,40 @@ describe("a possible deadlock", () => {
 
   test("may go through several sessions", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
-    a.take(exclusive("k"), { owner: 1 });
-    b.take(shared("l"), { owner: 1 });
+    a.take(exclusive("k"), { task: 1 });
+    b.take(shared("l"), { task: 1 });
     expect([wait(a, "l", 2), wait(b, "k", 2)]).toEqual([QUEUED, QUEUED]);
     expect(possible(log)).toEqual([["a:l", "b:k"]]);
   });
 
   test("is none in a single key, in which tasks of one session take turns", () => {
     const [log, a] = start("a") as [ClusterLog, Client];
-    a.take(exclusive("k"), { owner: 1 });
+    a.take(exclusive("k"), { task: 1 });
     expect([wait(a, "k", 2), wait(a, "k", 3), possible(log)]).toEqual([QUEUED, QUEUED, []]);
   });
 
-  test("is none where the wait is older than the hold, or owners show that tasks differ", () => {
+  test("is none where the wait is older than the hold, or their names show that tasks differ", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
-    b.take(exclusive("k"), { owner: 1 });
+    b.take(exclusive("k"), { task: 1 });
     expect(wait(a, "k", 1)).toEqual(QUEUED);
     log.pass(10);
-    a.take(exclusive("l"), { owner: 2 });
+    a.take(exclusive("l"), { task: 2 });
     expect([wait(b, "l", 2), possible(log)]).toEqual([QUEUED, []]);
-    // The owner of the hold has another one: it was named.
+    // The task of the hold has another one: it was named.
     const [other, c] = start("c") as [ClusterLog, Client];
-    c.take(exclusive("k"), { owner: 1 });
-    c.take(exclusive("m"), { owner: 1 });
-    c.take(exclusive("l"), { owner: 2 });
+    c.take(exclusive("k"), { task: 1 });
+    c.take(exclusive("m"), { task: 1 });
+    c.take(exclusive("l"), { task: 2 });
     expect([wait(c, "l", 3), wait(c, "k", 4), possible(other)]).toEqual([QUEUED, QUEUED, []]);
   });
 
   test("is one of permits unless holders that wait for nothing give back enough of them", () => {
     const waitsFor = (others: number, wanted: number): string[][] => {
       const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
-      a.take(permits("k", 2, 4), { owner: 1 });
-      b.take(permits("k", others), { owner: 1 });
-      a.take(exclusive("l"), { owner: 2 });
-      a.acquire(permits("k", wanted), WAIT_FOREVER, { owner: 3 });
+      a.take(permits("k", 2, 4), { task: 1 });
+      b.take(permits("k", others), { task: 1 });
+      a.take(exclusive("l"), { task: 2 });
+      a.acquire(permits("k", wanted), WAIT_FOREVER, { task: 3 });
       expect(wait(a, "l", 4)).toEqual(QUEUED);
       return possible(log);
     };
@@ -93,25 +93,25 @@ describe("a possible deadlock", () => {
 
   test("is one of permits behind a request for more of them", () => {
     const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
-    a.take(permits("k", 1, 2), { owner: 1 });
-    b.take(exclusive("l"), { owner: 1 });
-    expect(c.acquire(permits("k", 2), WAIT_FOREVER, { owner: 1 })).toEqual(QUEUED);
-    expect(b.acquire(permits("k", 1), WAIT_FOREVER, { owner: 2 })).toEqual(QUEUED);
+    a.take(permits("k", 1, 2), { task: 1 });
+    b.take(exclusive("l"), { task: 1 });
+    expect(c.acquire(permits("k", 2), WAIT_FOREVER, { task: 1 })).toEqual(QUEUED);
+    expect(b.acquire(permits("k", 1), WAIT_FOREVER, { task: 2 })).toEqual(QUEUED);
     expect(possible(log)).toEqual([]);
     expect([wait(a, "l", 2), possible(log)]).toEqual([QUEUED, [["a:l", "b:k"]]]);
   });
 
   test("is found among hundreds of other waits", () => {
     const [log, crowd, a] = start("crowd", "a") as [ClusterLog, Client, Client];
-    crowd.take(exclusive("x"), { owner: 1 });
-    crowd.take(permits("y", 1, 1), { owner: 2 });
+    crowd.take(exclusive("x"), { task: 1 });
+    crowd.take(permits("y", 1, 1), { task: 2 });
     for (let at = 0; at < 150; at += 1) {
       expect(wait(crowd, "x", 10 + at)).toEqual(QUEUED);
-      a.take(exclusive(`k${at}`), { owner: 1_000 + at });
+      a.take(exclusive(`k${at}`), { task: 1_000 + at });
     }
     expect(possible(log)).toEqual([]);
     for (let at = 0; at < 150; at += 1) {
-      a.acquire(permits("y", 1), WAIT_FOREVER, { owner: 2_000 + at });
+      a.acquire(permits("y", 1), WAIT_FOREVER, { task: 2_000 + at });
     }
     expect(possible(log)).toEqual([]);
     expect(wait(a, "k0", 3_000)).toEqual(QUEUED);
@@ -120,8 +120,8 @@ describe("a possible deadlock", () => {
 
   test("counts for the health of a node once it has lasted a minute", () => {
     const [log, a] = start("a") as [ClusterLog, Client];
-    a.take(exclusive("k"), { owner: 1 });
-    a.take(exclusive("l"), { owner: 2 });
+    a.take(exclusive("k"), { task: 1 });
+    a.take(exclusive("l"), { task: 2 });
     wait(a, "l", 3);
     wait(a, "k", 4);
     const counted: number[] = [];
@@ -136,7 +136,7 @@ describe("a possible deadlock", () => {
 
 interface Claim {
   readonly session: number;
-  readonly owner: number;
+  readonly task: number;
   /** The permits that it has in each of its keys; 1 in a lock. */
   readonly keys: Map<string, number>;
   /** What has to be free in each key in which a wait is not eligible: in a lock, everything. */
@@ -149,22 +149,15 @@ function bruteForce(views: readonly KeyView[]): boolean {
   const held = new Map<string, Claim>();
   const waits = new Map<string, Claim>();
   for (const { key, kind, limit, holds: all, waiters } of views) {
-    for (const { session, task: owner, sequence, heldMs, permits: count } of all) {
-      const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -heldMs };
+    for (const { session, task, sequence, heldMs, permits: count } of all) {
+      const fresh = { session, task, keys: new Map(), waitsIn: new Map(), since: -heldMs };
       const claim = held.get(`${session}/${sequence}`) ?? fresh;
       claim.keys.set(key, Math.max(1, count));
       held.set(`${session}/${sequence}`, claim);
     }
     let need = 0;
-    for (const {
-      session,
-      task: owner,
-      sequence,
-      waitingMs,
-      isEligible,
-      permits: count,
-    } of waiters) {
-      const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -waitingMs };
+    for (const { session, task, sequence, waitingMs, isEligible, permits: count } of waiters) {
+      const fresh = { session, task, keys: new Map(), waitsIn: new Map(), since: -waitingMs };
       const claim = waits.get(`${session}/${sequence}`) ?? fresh;
       need = Math.max(need, count);
       claim.keys.set(key, count);
@@ -173,11 +166,11 @@ function bruteForce(views: readonly KeyView[]): boolean {
     }
   }
   const claims = [...held.values(), ...waits.values()];
-  const isAlone = ({ session, owner }: Claim): boolean =>
-    claims.filter((one) => one.session === session && one.owner === owner).length === 1;
+  const isAlone = ({ session, task }: Claim): boolean =>
+    claims.filter((one) => one.session === session && one.task === task).length === 1;
   const mayWaitFor = (hold: Claim, to: Claim): boolean => {
     if (hold.session !== to.session) return false;
-    if (hold.owner === to.owner) return true;
+    if (hold.task === to.task) return true;
     const isApart = ![...hold.keys].some(([key]) => to.keys.has(key));
     return isAlone(hold) && isAlone(to) && isApart && to.since >= hold.since;
   };
@@ -210,7 +203,7 @@ test("a possible deadlock is what brute force finds", () => {
   const keys = ["a", "b", "c", "s"];
   const step = record({
     client: integer({ min: 0, max: 1 }),
-    owner: integer({ min: 1, max: 9 }),
+    task: integer({ min: 1, max: 9 }),
     keys: subarray(keys, { minLength: 1, maxLength: 2 }),
     isShared: boolean(),
     count: integer({ min: 1, max: 2 }),
@@ -221,7 +214,7 @@ test("a possible deadlock is what brute force finds", () => {
   holds(
     propertyOf(array(step, { minLength: 4, maxLength: 16 }), (steps) => {
       const [log, ...clients] = start("a", "b");
-      for (const { client: at, owner, keys: wanted, isShared, count, passMs, ends } of steps) {
+      for (const { client: at, task, keys: wanted, isShared, count, passMs, ends } of steps) {
         const client = clients[at] as Client;
         const view = log.table.inspect(wanted[0] as string);
         const own = view.holds.find(({ session }) => session === client.session);
@@ -231,7 +224,7 @@ test("a possible deadlock is what brute force finds", () => {
           const items: Item[] = wanted.map((key) => {
             return key === "s" ? { key, mode: "permits", permits: count, limit: 3 } : { key, mode };
           });
-          client.acquire(items, WAIT_FOREVER, { owner });
+          client.acquire(items, WAIT_FOREVER, { task });
         }
         log.pass(passMs);
         const cycles = possible(log);

@@ -1,8 +1,8 @@
 /**
  * Who waits forever, found by playing the table's future out: everybody who waits for nothing gives
- * up all it holds, an owner that is first in all of its keys is granted, again and again; what is
+ * up all it holds, a task that is first in all of its keys is granted, again and again; what is
  * left then can never move. Knows the rules of granting as the description of the table states them
- * and sees a table only by `inspect`. An owner is taken as a whole: it gives nothing up before it
+ * and sees a table only by `inspect`. A task is taken as a whole: it gives nothing up before it
  * has all it asked for, and who queued behind what it asked for waits until then. Slow on purpose:
  * arrays, no index, no shortcut. Must not import anything of the table's own search for cycles.
  */
@@ -19,14 +19,14 @@ interface Part {
 
 export interface Held {
   readonly token: number;
-  readonly owner: string;
+  readonly task: string;
   readonly parts: Part[];
 }
 
 export interface Waiting {
   /** `session/sequence` */
   readonly id: string;
-  readonly owner: string;
+  readonly task: string;
   readonly parts: Part[];
   /** The token of the hold that it is to strengthen; 0 for an acquire. */
   readonly upgrades: number;
@@ -51,8 +51,8 @@ export interface Obstacle {
   readonly ahead: Waiting | undefined;
 }
 
-export function ownerOf(session: number, owner: number): string {
-  return `${session}:${owner}`;
+export function taskOf(session: number, task: number): string {
+  return `${session}:${task}`;
 }
 
 /**
@@ -72,38 +72,21 @@ export function sceneOf(
     const view = table.inspect(key);
     const line: Waiting[] = [];
     limits.set(key, view.limit);
-    for (const {
-      token,
-      mode,
-      session,
-      task: owner,
-      permits,
-      holder,
-      leaseMs,
-      endsInMs,
-    } of view.holds) {
+    for (const { token, mode, session, task, permits, holder, leaseMs, endsInMs } of view.holds) {
       if (holder !== "session" || leaseMs === 0 || endsInMs === 0) continue;
-      const held = holds.get(token) ?? { token, owner: ownerOf(session, owner), parts: [] };
+      const held = holds.get(token) ?? { token, task: taskOf(session, task), parts: [] };
       holds.set(token, held);
       held.parts.push({ key, mode, permits, behind: [] });
     }
-    for (const {
-      session,
-      sequence,
-      task: owner,
-      mode,
-      permits,
-      isUpgrade,
-      endsInMs,
-    } of view.waiters) {
+    for (const { session, sequence, task, mode, permits, isUpgrade, endsInMs } of view.waiters) {
       if (endsInMs === 0) continue;
       const id = `${session}/${sequence}`;
       const upgrades = isUpgrade ? upgradeOf(id) : 0;
-      const wait = waits.get(id) ?? { id, owner: ownerOf(session, owner), parts: [], upgrades };
+      const wait = waits.get(id) ?? { id, task: taskOf(session, task), parts: [], upgrades };
       waits.set(id, wait);
       const behind = line
         .filter((ahead) => conflictsWith({ key, mode }, ahead))
-        .map((ahead) => ahead.owner);
+        .map((ahead) => ahead.task);
       wait.parts.push({ key, mode, permits, behind });
       line.push(wait);
     }
@@ -121,9 +104,7 @@ export function playOut(scene: Scene): Scene {
       grantIn(scene, wait);
       isMoving = true;
     }
-    const kept = scene.holds.filter((held) =>
-      scene.waits.some(({ owner }) => owner === held.owner),
-    );
+    const kept = scene.holds.filter((held) => scene.waits.some(({ task }) => task === held.task));
     isMoving ||= kept.length < scene.holds.length;
     scene.holds = kept;
   }
@@ -132,26 +113,26 @@ export function playOut(scene: Scene): Scene {
 
 function obstaclesOf(scene: Scene, wait: Waiting): Obstacle[] {
   return wait.parts.flatMap((part) => [
-    ...holdersInTheWay(scene, wait, part).map(({ owner, token }) => {
-      return { wait, key: part.key, to: owner, token, ahead: undefined };
+    ...holdersInTheWay(scene, wait, part).map(({ task, token }) => {
+      return { wait, key: part.key, to: task, token, ahead: undefined };
     }),
     ...waitersInTheWay(scene, wait, part).map((ahead) => {
-      return { wait, key: part.key, to: ahead.owner, token: 0, ahead };
+      return { wait, key: part.key, to: ahead.task, token: 0, ahead };
     }),
     ...part.behind
-      .filter((to) => scene.waits.some(({ owner }) => owner === to))
+      .filter((to) => scene.waits.some(({ task }) => task === to))
       .map((to) => ({ wait, key: part.key, to, token: 0, ahead: undefined })),
   ]);
 }
 
-/** Whether the owner waits, through others perhaps, for itself. */
-export function isOnCycle(scene: Scene, owner: string): boolean {
+/** Whether the task waits, through others perhaps, for itself. */
+export function isOnCycle(scene: Scene, task: string): boolean {
   const seen = new Set<string>();
-  const line = [owner];
+  const line = [task];
   for (const one of line) {
-    for (const wait of scene.waits.filter((other) => other.owner === one)) {
+    for (const wait of scene.waits.filter((other) => other.task === one)) {
       for (const { to } of obstaclesOf(scene, wait)) {
-        if (to === owner) return true;
+        if (to === task) return true;
         if (!seen.has(to)) line.push(to);
         seen.add(to);
       }
@@ -162,11 +143,11 @@ export function isOnCycle(scene: Scene, owner: string): boolean {
 
 /** The waits of a member of a named cycle that keep it waiting for the next one. */
 export function waitsOfMember(scene: Scene, member: CycleMember, next: CycleMember): Waiting[] {
-  const owner = ownerOf(member.session, member.task);
-  const goal = ownerOf(next.session, next.task);
+  const task = taskOf(member.session, member.task);
+  const goal = taskOf(next.session, next.task);
   return scene.waits.filter((wait) => {
     const isMeant = wait.parts.some(({ key, mode }) => key === member.key && mode === member.mode);
-    return wait.owner === owner && isMeant && leadsTo(scene, wait, member.key, goal);
+    return wait.task === task && isMeant && leadsTo(scene, wait, member.key, goal);
   });
 }
 
@@ -218,7 +199,7 @@ function grantIn(scene: Scene, wait: Waiting): void {
     line.splice(line.indexOf(wait), 1);
   }
   if (wait.upgrades === 0) {
-    scene.holds.push({ token: -1, owner: wait.owner, parts: wait.parts });
+    scene.holds.push({ token: -1, task: wait.task, parts: wait.parts });
     return;
   }
   const { parts = [] } = scene.holds.find(({ token }) => token === wait.upgrades) ?? {};

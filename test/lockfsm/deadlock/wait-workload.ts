@@ -1,5 +1,5 @@
 /**
- * Random lives of a few owners who ask for locks and permits in any order, so that cycles of waits
+ * Random lives of a few tasks that ask for locks and permits in any order, so that cycles of waits
  * come about in every way there is. An entry has one cause: a command, or one step of what is due or
  * left to do. The log is kept, so that any moment can be lived again with the search for cycles off.
  */
@@ -26,7 +26,7 @@ const SEMAPHORES = ["s", "t"] as const;
 export const KEYS: readonly string[] = [...LOCKS, ...SEMAPHORES];
 const LIMIT = 3;
 const CLIENTS = 3;
-const OWNERS = 3;
+const TASKS = 3;
 const TTL_MS = 600_000;
 
 interface Wish {
@@ -39,7 +39,7 @@ export type Deed =
   | {
       readonly kind: "acquire";
       readonly client: number;
-      readonly owner: number;
+      readonly task: number;
       readonly wishes: readonly Wish[];
       readonly priority: number;
       readonly steal: boolean;
@@ -51,12 +51,12 @@ export type Deed =
   | { readonly kind: "withdraw" | "close"; readonly pick: number }
   | { readonly kind: "end" | "downgrade" | "handOver" | "revoke"; readonly pick: number }
   | { readonly kind: "upgrade"; readonly pick: number; readonly key: number; detect: boolean }
-  | { readonly kind: "adopt"; readonly pick: number; readonly client: number; owner: number }
+  | { readonly kind: "adopt"; readonly pick: number; readonly client: number; task: number }
   | { readonly kind: "setLimit"; readonly key: number; readonly limit: number }
   | { readonly kind: "pass"; readonly elapsedMs: number };
 
 const client = fc.nat(CLIENTS - 1);
-const owner = fc.nat(OWNERS - 1);
+const task = fc.nat(TASKS - 1);
 const pick = fc.nat(20);
 const kind = <K extends string>(name: K) => fc.constant(name);
 const seldom = fc.nat(9).map((roll) => roll === 0);
@@ -73,7 +73,7 @@ export function deeds(mayOptOut: boolean): fc.Arbitrary<readonly Deed[]> {
   const acquire = fc.record({
     kind: kind("acquire"),
     client,
-    owner,
+    task,
     wishes: fc.uniqueArray(wish, { minLength: 1, maxLength: 3, selector: ({ key }) => key }),
     priority: fc.constantFrom(0, 0, 0, 0, 1, 5),
     steal: fc.nat(24).map((roll) => roll === 0),
@@ -94,7 +94,7 @@ export function deeds(mayOptOut: boolean): fc.Arbitrary<readonly Deed[]> {
     { weight: 2, arbitrary: fc.record({ kind: kind("withdraw"), pick }) },
     { weight: 3, arbitrary: fc.record({ kind: kind("upgrade"), pick, key: pick, detect }) },
     { weight: 2, arbitrary: fc.record({ kind: kind("handOver"), pick }) },
-    { weight: 3, arbitrary: fc.record({ kind: kind("adopt"), pick, client, owner }) },
+    { weight: 3, arbitrary: fc.record({ kind: kind("adopt"), pick, client, task }) },
     { weight: 1, arbitrary: fc.record({ kind: kind("revoke"), pick }) },
     { weight: 1, arbitrary: fc.record({ kind: kind("close"), pick }) },
     {
@@ -306,12 +306,12 @@ export class WaitWorkload {
       case "adopt": {
         const left = this.#left[deed.pick % Math.max(1, this.#left.length)];
         if (left === undefined) return undefined;
-        const { client: at, owner: task } = deed;
+        const { client: at, task } = deed;
         const { handle, secret } = left;
         const head = this.#head(at);
         this.#parts.set(this.#idOf(at, head.sequence), { ...handle, client: at });
         const key = handle.parts[0]?.key ?? "a";
-        return [at, { op: OP.adopt, ...head, key, secret, task: task }];
+        return [at, { op: OP.adopt, ...head, key, secret, task }];
       }
       default:
         return this.#aboutHold(deed);
@@ -354,7 +354,7 @@ export class WaitWorkload {
   }
 
   #acquiring(deed: Extract<Deed, { kind: "acquire" }>): [number, AcquireCommand] {
-    const { client: at, owner: by, wishes, waitMs, kind: _, ...rest } = deed;
+    const { client: at, task: by, wishes, waitMs, kind: _, ...rest } = deed;
     const head = this.#head(at);
     const items = wishes.map(itemOf).filter(({ mode }) => !rest.steal || mode !== "permits");
     const id = this.#idOf(at, head.sequence);

@@ -31,7 +31,7 @@ describe("a request without priority", () => {
     let servedAt = 0;
     for (let elapsedMs = 0; servedAt === 0; elapsedMs += 1) {
       // One more that is as urgent as can be in every millisecond, and one turn.
-      const asking = { owner: elapsedMs + 10, options: { priority: PRIORITY_MAX } };
+      const asking = { task: elapsedMs + 10, options: { priority: PRIORITY_MAX } };
       const result = flood.acquire(exclusive("k"), WAIT_FOREVER, asking);
       expect(result).toEqual(QUEUED);
       releaseOne(log, [flood, patient], "k");
@@ -49,11 +49,11 @@ describe("a request without priority", () => {
   test("is never overtaken by a shared one that comes later, however many share the key", () => {
     const log = new ClusterLog();
     const [writer, readers] = [log.open("writer"), log.open("readers")];
-    readers.take(shared("k"), { owner: 2 });
-    readers.take(shared("k"), { owner: 3 });
+    readers.take(shared("k"), { task: 2 });
+    readers.take(shared("k"), { task: 3 });
     expect(writer.acquire(exclusive("k"))).toEqual(QUEUED);
-    for (let owner = 4; owner < 40; owner += 1) {
-      expect(readers.acquire(shared("k"), WAIT_FOREVER, { owner })).toEqual(QUEUED);
+    for (let task = 4; task < 40; task += 1) {
+      expect(readers.acquire(shared("k"), WAIT_FOREVER, { task })).toEqual(QUEUED);
     }
     releaseOne(log, [readers], "k");
     expect(log.table.inspect("k").holds.length).toBe(1);
@@ -66,12 +66,12 @@ describe("a request for many permits", () => {
   test("is not starved by small ones for which there would be enough", () => {
     const log = new ClusterLog();
     const [large, small] = [log.open("large"), log.open("small")];
-    for (let owner = 1; owner <= 3; owner += 1) small.take(permits("s", 1, 4), { owner });
+    for (let task = 1; task <= 3; task += 1) small.take(permits("s", 1, 4), { task });
     expect(large.acquire(permits("s", 4))).toEqual(QUEUED);
     // One permit is free, and stays so.
-    for (let owner = 4; owner < 30; owner += 1) {
-      expect(small.acquire(permits("s", 1), 0, { owner })).toMatchObject({ status: 16 });
-      expect(small.acquire(permits("s", 1), WAIT_FOREVER, { owner })).toEqual(QUEUED);
+    for (let task = 4; task < 30; task += 1) {
+      expect(small.acquire(permits("s", 1), 0, { task })).toMatchObject({ status: 16 });
+      expect(small.acquire(permits("s", 1), WAIT_FOREVER, { task })).toEqual(QUEUED);
     }
     for (let left = 3; left > 0; left -= 1) {
       expect(log.table.inspect("s").holds.length).toBe(left);
@@ -79,7 +79,7 @@ describe("a request for many permits", () => {
     }
     expect(log.table.inspect("s").holds.map(({ sessionName }) => sessionName)).toEqual(["large"]);
     releaseOne(log, [large], "s");
-    expect(log.table.inspect("s").holds.map(({ task: owner }) => owner)).toEqual([4, 5, 6, 7]);
+    expect(log.table.inspect("s").holds.map(({ task }) => task)).toEqual([4, 5, 6, 7]);
   });
 });
 
@@ -88,11 +88,11 @@ describe("a request of many keys", () => {
     const log = new ClusterLog();
     const [all, ones] = [log.open("all"), log.open("ones")];
     const keys = ["1", "2", "3", "4", "5"];
-    for (const [at, key] of keys.entries()) ones.take(exclusive(key), { owner: at + 1 });
+    for (const [at, key] of keys.entries()) ones.take(exclusive(key), { task: at + 1 });
     expect(all.acquire(exclusive(...keys))).toEqual(QUEUED);
-    for (let owner = 10; owner < 60; owner += 1) {
-      const key = keys[owner % keys.length] as string;
-      expect(ones.acquire(exclusive(key), WAIT_FOREVER, { owner })).toEqual(QUEUED);
+    for (let task = 10; task < 60; task += 1) {
+      const key = keys[task % keys.length] as string;
+      expect(ones.acquire(exclusive(key), WAIT_FOREVER, { task })).toEqual(QUEUED);
     }
     for (const key of keys) {
       expect(log.table.inspect(key).waiters[0]?.sessionName).toBe("all");

@@ -83,13 +83,13 @@ describe("rows", () => {
     const [session] = sessionsOf(1) as [Session];
     const row = rows.add(session, 2 ** 52 + 1, 2 ** 40, "name");
     rows.describe(row, 2 ** 53 - 1, 2 ** 45);
-    rows.setPointer(row, BY.owner, 7);
+    rows.setPointer(row, BY.task, 7);
     rows.setPointer(row, BY.token, 8);
     rows.setPointer(row, BY.sequence, 10);
     rows.setSavedIn(row, 9);
-    expect([rows.tokenOf(row), rows.ownerOf(row)]).toEqual([2 ** 52 + 1, 2 ** 53 - 1]);
+    expect([rows.tokenOf(row), rows.taskOf(row)]).toEqual([2 ** 52 + 1, 2 ** 53 - 1]);
     expect([rows.sequenceOf(row), rows.grantedAtOf(row)]).toEqual([2 ** 40, 2 ** 45]);
-    const links = () => [BY.owner, BY.token, BY.sequence].map((by) => rows.pointerOf(row, by));
+    const links = () => [BY.task, BY.token, BY.sequence].map((by) => rows.pointerOf(row, by));
     expect([...links(), rows.savedIn(row)]).toEqual([7, 8, 10, 9]);
     rows.setToken(row, 2 ** 52 + 3);
     rows.setSequence(row, 2 ** 41 - 1);

@@ -35,11 +35,11 @@ describe("a key is given in the order of arrival", () => {
         for (const [at, { client: which, elapsedMs, givesUp }] of arrivals.entries()) {
           log.stamp += elapsedMs;
           const client = clients[which] as Client;
-          const owner = at + 2;
-          const asking = { owner, options: { priority } };
+          const task = at + 2;
+          const asking = { task, options: { priority } };
           expect(client.acquire(exclusive("k"), WAIT_FOREVER, asking)).toEqual(QUEUED);
           if (givesUp) client.end(client.sequence);
-          else expected.push(`${which}/${owner}`);
+          else expected.push(`${which}/${task}`);
         }
         first.end(hold);
         expect(serve(log, clients, "k")).toEqual(expected);
@@ -62,9 +62,9 @@ describe("a key is given in the order of arrival", () => {
         const expected: { readonly name: string; readonly rank: number }[] = [];
         for (const [at, { elapsedMs, priority }] of arrivals.entries()) {
           log.stamp += elapsedMs;
-          const owner = at + 2;
-          client.acquire(exclusive("k"), WAIT_FOREVER, { owner, options: { priority } });
-          expected.push({ name: `c/${owner}`, rank: log.stamp - priority * priorityStepMs });
+          const task = at + 2;
+          client.acquire(exclusive("k"), WAIT_FOREVER, { task, options: { priority } });
+          expected.push({ name: `c/${task}`, rank: log.stamp - priority * priorityStepMs });
         }
         client.end(hold);
         // Equal ranks stay in the order of arrival: the sort is stable.
@@ -150,7 +150,7 @@ describe("a request of several keys", () => {
         const ranks = new Map<number, number>();
         for (const [at, ask] of all.entries()) {
           log.stamp += ask.elapsedMs;
-          const asking = { owner: at + 2, options: { priority: ask.priority } };
+          const asking = { task: at + 2, options: { priority: ask.priority } };
           client.acquire(exclusive(...ask.items), WAIT_FOREVER, asking);
           ranks.set(client.sequence, log.stamp - ask.priority * 1_000 + at / 1_000);
         }

@@ -151,7 +151,7 @@ describe("an acquire", () => {
     expect(a.acquire(exclusive(...names.slice(1)))).toMatchObject({ status: STATUS.granted });
   });
 
-  test("of what its owner's own hold excludes would wait for itself, and learns so", () => {
+  test("of what its task's own hold excludes would wait for itself, and learns so", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
@@ -162,11 +162,11 @@ describe("an acquire", () => {
     expect(log.line("k")).toEqual(["a", "|"]);
   });
 
-  test("of another owner of the same session waits like anyone's", () => {
+  test("of another task of the same session waits like anyone's", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const hold = a.take();
-    expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 2 })).toEqual({
+    expect(a.acquire(exclusive("k"), WAIT_FOREVER, { task: 2 })).toEqual({
       status: STATUS.queued,
     });
     a.end(hold);
@@ -188,7 +188,7 @@ describe("an acquire", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = [log.open("a"), log.open("b"), log.open("c"), log.open("d")];
     a.take(permits("s", 1, 4));
-    const hold = a.take(exclusive("k"), { owner: 2 });
+    const hold = a.take(exclusive("k"), { task: 2 });
     b.acquire([...exclusive("k"), ...permits("s", 1)]);
     // Behind a waiting request for permits everybody queues, though there are some left.
     c.acquire(permits("s", 1));

@@ -58,7 +58,7 @@ const LOOKS_MAX = 16;
 const BLOCKERS_MAX = 4;
 
 export function acquire(model: Model, session: ModelSession, command: AcquireCommand): void {
-  const { sequence, task: owner } = command;
+  const { sequence, task } = command;
   const options = command.options ?? ACQUIRE_DEFAULTS;
   const refuse = (result: Result) => answer(model, session, sequence, result);
   const problem = problemOf(model, command);
@@ -68,7 +68,7 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   }
   const items = itemsOf(command.items);
   const isFull = hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model);
-  const wanted = { session, sequence, owner, items, options, take: undefined };
+  const wanted = { session, sequence, task, items, options, take: undefined };
   if (isFull || isIdentityFull(model, session.identity, ["claims", "bytes"])) {
     refuse(error("QUOTA"));
   } else if (options.steal) steal(model, command, wanted);
@@ -120,8 +120,8 @@ export function deadlineOf({ stamp }: Model, waitMs: number): number {
 }
 
 function problemOf(model: Model, command: AcquireCommand): Result | undefined {
-  const { items, task: owner } = command;
-  const isSound = isWellFormed(model, command) && Number.isSafeInteger(owner) && owner >= 0;
+  const { items, task } = command;
+  const isSound = isWellFormed(model, command) && Number.isSafeInteger(task) && task >= 0;
   return isSound ? kindProblemOf(model, items) : error("INVALID_ARGUMENT");
 }
 

@@ -110,7 +110,7 @@ function taken(
   const options = { ...ACQUIRE_DEFAULTS, value: step.after ?? "" };
   const take = { ...owner, request: "", name: "", ttlMs: step.ttlMs ?? 0 };
   const items = itemsOf([itemOf(step)]);
-  const hold = makeHold(model, { session, sequence, owner: 0, items, options, take });
+  const hold = makeHold(model, { session, sequence, task: 0, items, options, take });
   if (hold.lease !== undefined) hold.lease.takenBy = undefined;
   return hold.token;
 }

@@ -187,29 +187,29 @@ export function tellHolders(model: Model, key: string): void {
 
 /** The request becomes a hold, or makes the hold that it upgrades exclusive. */
 export function grant(model: Model, request: ModelRequest): Result {
-  const { session, owner, items, upgrades, since } = request;
+  const { session, task, items, upgrades, since } = request;
   dequeue(model, request);
   if (upgrades === undefined) return grantedResult(makeHold(model, request, model.stamp - since));
   takeNewToken(model, upgrades);
   const key = items[0]?.key ?? "";
   (itemIn(upgrades, key) as ModelItem).mode = "exclusive";
-  model.suspects.push({ session, owner });
+  model.suspects.push({ session, task });
   return { status: STATUS.upgraded, token: upgrades.token };
 }
 
 /** What becomes a hold: a request, or what need not become one. */
 export type Wanted = Pick<
   ModelRequest,
-  "session" | "sequence" | "owner" | "items" | "options" | "take"
+  "session" | "sequence" | "task" | "items" | "options" | "take"
 >;
 
 export function makeHold(model: Model, wanted: Wanted, waitedMs = 0): ModelHold {
-  const { session, owner, sequence, items, options, take } = wanted;
+  const { session, task, sequence, items, options, take } = wanted;
   for (const item of items) item.slots = lowestFreeSlots(model, item);
   const hold: ModelHold = {
     token: model.takeToken(),
     session: take === undefined ? session : undefined,
-    owner,
+    task,
     sequence,
     items,
     since: model.stamp,
@@ -222,7 +222,7 @@ export function makeHold(model: Model, wanted: Wanted, waitedMs = 0): ModelHold 
     isContended: false,
   };
   if (take !== undefined) forgetEnded(model, take, keysOf(hold));
-  else if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+  else if (hasClaims(model, session, task)) model.suspects.push({ session, task });
   model.holds.push(hold);
   scheduleEnd(model, hold);
   return hold;
@@ -274,10 +274,9 @@ export function endedIn(model: Model, owner: NamedOwner, key: string) {
     .find((one) => isSameNamed(one, owner) && one.key === key);
 }
 
-export function hasClaims(model: Model, session: ModelSession, owner: number): boolean {
+export function hasClaims(model: Model, session: ModelSession, task: number): boolean {
   return [...model.holds, ...model.requests].some(
-    (claim) =>
-      claim.session === session && claim.owner === owner && !("take" in claim && claim.take),
+    (claim) => claim.session === session && claim.task === task && !("take" in claim && claim.take),
   );
 }
 

@@ -1,16 +1,16 @@
 /**
- * Deadlocks by brute force (semantics.md, 7): the waits of everybody, all owners of the table, and a
- * reduction over all of them. Nothing is searched from one owner and nothing is skipped.
+ * Deadlocks by brute force (semantics.md, 7): the waits of everybody, all tasks of the table, and a
+ * reduction over all of them. Nothing is searched from one task and nothing is skipped.
  */
 import type { CycleMember } from "../../../src/protocol/index.js";
 import { conflicts, holdsIn, isAdmitted, queueOf, requestsAhead } from "./claims.js";
 import {
   isBefore,
-  isSameOwner,
+  isSameTask,
   itemIn,
   type ModelItem,
-  type ModelOwner,
   type ModelRequest,
+  type ModelTask,
   type NamedCycle,
 } from "./records.js";
 import { may } from "./rights.js";
@@ -20,8 +20,8 @@ import type { Model } from "./state.js";
 interface ModelWait {
   readonly request: ModelRequest;
   readonly item: ModelItem;
-  readonly holders: readonly (ModelOwner & { readonly permits: number })[];
-  readonly ahead: readonly ModelOwner[];
+  readonly holders: readonly (ModelTask & { readonly permits: number })[];
+  readonly ahead: readonly ModelTask[];
 }
 
 /**
@@ -55,16 +55,16 @@ function waitIn(
   asked: ModelRequest | undefined,
 ): ModelWait {
   const holders = holdsIn(model, item.key).flatMap((hold) => {
-    const { session, owner } = hold;
+    const { session, task } = hold;
     if (hold === request.upgrades || session === undefined || model.isOver(hold)) return [];
-    return [{ session, owner, permits: itemIn(hold, item.key)?.permits ?? 0 }];
+    return [{ session, task, permits: itemIn(hold, item.key)?.permits ?? 0 }];
   });
   const before = staying(model, request, item.key);
   const isInTheWay = before.map((other) => conflicts(item, itemIn(other, item.key) as ModelItem));
   const ahead = before
     .slice(0, isInTheWay.lastIndexOf(true) + 1)
     .filter((other) => other === asked || isListed(model, other))
-    .map(({ session, owner, take }) => ({ session, owner, take }));
+    .map(({ session, task, take }) => ({ session, task, take }));
   return { request, item, holders, ahead };
 }
 
@@ -73,30 +73,28 @@ function staying(model: Model, request: ModelRequest, key: string): ModelRequest
   return requestsAhead(model, request, key).filter((other) => !model.isOver(other));
 }
 
-/** Its owner holds something or has another request, or it has several keys. */
+/** Its task holds something or has another request, or it has several keys. */
 function isListed(model: Model, request: ModelRequest): boolean {
   if (request.items.length > 1) return true;
   if (request.take !== undefined) return false;
   const others = [...model.holds, ...model.requests.filter(({ take }) => take === undefined)];
   return others.some(
     (claim) =>
-      claim !== request && claim.session === request.session && claim.owner === request.owner,
+      claim !== request && claim.session === request.session && claim.task === request.task,
   );
 }
 
 /**
- * The waits that nothing will ever end: owners that could go on are taken out, again and again. An
- * owner goes as a whole, when nothing that it asked for is blocked any more.
+ * The waits that nothing will ever end: tasks that could go on are taken out, again and again. A
+ * task goes as a whole, when nothing that it asked for is blocked any more.
  */
 function deadWaits(model: Model, asked?: ModelRequest): ModelWait[] {
   const waits = waitsOf(model, asked);
-  let stuck: ModelOwner[] = waits.map(({ request }) => request);
+  let stuck: ModelTask[] = waits.map(({ request }) => request);
   for (;;) {
-    const isStuck = (owner: ModelOwner) => stuck.some((other) => isSameOwner(other, owner));
+    const isStuck = (task: ModelTask) => stuck.some((other) => isSameTask(other, task));
     const blocked = waits.filter((wait) => isBlocked(model, wait, isStuck));
-    const left = stuck.filter((owner) =>
-      blocked.some(({ request }) => isSameOwner(request, owner)),
-    );
+    const left = stuck.filter((task) => blocked.some(({ request }) => isSameTask(request, task)));
     if (left.length === stuck.length) {
       return blocked.map((wait) => ({
         ...wait,
@@ -109,7 +107,7 @@ function deadWaits(model: Model, asked?: ModelRequest): ModelWait[] {
 }
 
 /** Whether it goes on waiting when everybody who is not stuck has gone. */
-function isBlocked(model: Model, wait: ModelWait, isStuck: (owner: ModelOwner) => boolean) {
+function isBlocked(model: Model, wait: ModelWait, isStuck: (task: ModelTask) => boolean) {
   return wait.ahead.some(isStuck) || isShort(model, wait, isStuck);
 }
 
@@ -117,7 +115,7 @@ function isBlocked(model: Model, wait: ModelWait, isStuck: (owner: ModelOwner) =
 function isShort(
   model: Model,
   { request, item, holders }: ModelWait,
-  isStuck: (owner: ModelOwner) => boolean,
+  isStuck: (task: ModelTask) => boolean,
 ): boolean {
   if (item.mode !== "permits") return holders.some(isStuck);
   const held = holders.filter(isStuck).reduce((sum, { permits }) => sum + permits, 0);
@@ -128,33 +126,33 @@ function isShort(
   return held + Math.max(item.permits, ...wanted) > limit;
 }
 
-/** Whether an owner can be reached from itself. */
-export function isOnCycle(model: Model, start: ModelOwner, asked?: ModelRequest): boolean {
+/** Whether a task can be reached from itself. */
+export function isOnCycle(model: Model, start: ModelTask, asked?: ModelRequest): boolean {
   return reaches(deadWaits(model, asked), start);
 }
 
 /** The same through requests alone that may be refused. */
-export function isOnWillingCycle(model: Model, start: ModelOwner, asked: ModelRequest): boolean {
+export function isOnWillingCycle(model: Model, start: ModelTask, asked: ModelRequest): boolean {
   return reaches(
     deadWaits(model, asked).filter(({ request }) => request.detects),
     start,
   );
 }
 
-function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
-  const found: ModelOwner[] = [];
+function reaches(waits: readonly ModelWait[], start: ModelTask): boolean {
+  const found: ModelTask[] = [];
   const line = [start];
-  for (const owner of line) {
+  for (const task of line) {
     for (const { request, holders, ahead } of waits) {
-      if (!isSameOwner(request, owner)) continue;
+      if (!isSameTask(request, task)) continue;
       for (const next of [...holders, ...ahead]) {
-        if (found.some((other) => isSameOwner(other, next))) continue;
+        if (found.some((other) => isSameTask(other, next))) continue;
         found.push(next);
         line.push(next);
       }
     }
   }
-  return found.some((owner) => isSameOwner(owner, start));
+  return found.some((task) => isSameTask(task, start));
 }
 
 /**
@@ -165,7 +163,7 @@ function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
 export function isCycle(
   model: Model,
   named: NamedCycle,
-  start: ModelOwner,
+  start: ModelTask,
   asked: ModelRequest,
 ): boolean {
   const waits = deadWaits(model, asked);
@@ -175,7 +173,7 @@ export function isCycle(
       cycle.every((member, at) => {
         const next = cycle[(at + 1) % cycle.length] as CycleMember;
         return waitsAs(waits, member).some(({ holders, ahead }) =>
-          [...holders, ...ahead].some((owner) => isMember(next, owner)),
+          [...holders, ...ahead].some((task) => isMember(next, task)),
         );
       }),
   );
@@ -215,12 +213,12 @@ export function isVictim(model: Model, named: NamedCycle, refused: ModelRequest)
 }
 
 /** A take that waits is shown by its own name. */
-function shown({ session, owner, take }: ModelOwner) {
+function shown({ session, task, take }: ModelTask) {
   const { name: sessionName, identity } = take ?? session;
-  return { session: session.id, sessionName, identity: identity.name, task: owner };
+  return { session: session.id, sessionName, identity: identity.name, task };
 }
 
-function isMember(member: CycleMember, asked: ModelOwner): boolean {
+function isMember(member: CycleMember, asked: ModelTask): boolean {
   const { session, sessionName, identity, task } = shown(asked);
   const isOfSession = member.session === session && member.sessionName === sessionName;
   return isOfSession && member.identity === identity && member.task === task;

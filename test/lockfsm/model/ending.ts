@@ -5,7 +5,7 @@ import { isCycle, isOnCycle, isOnWillingCycle, isVictim, listedIn } from "./cycl
 import {
   error,
   isBefore,
-  isSameOwner,
+  isSameTask,
   itemIn,
   keysOf,
   type ModelCooldown,
@@ -13,10 +13,10 @@ import {
   type ModelHold,
   type ModelIdentity,
   type ModelItem,
-  type ModelOwner,
   type ModelRequest,
   type ModelSemaphore,
   type ModelSession,
+  type ModelTask,
   type NamedOwner,
 } from "./records.js";
 import { push, recordLoss } from "./replies.js";
@@ -174,11 +174,11 @@ export function resolveSuspects(model: Model): void {
 }
 
 /** The last of those in a cycle gives way, until there is none. */
-function breakCycles(model: Model, owner: ModelOwner): void {
+function breakCycles(model: Model, task: ModelTask): void {
   for (;;) {
-    const asked = firstWaitOf(model, owner);
-    if (asked === undefined || !isOnCycle(model, owner, asked)) return;
-    const refusal = nextRefusal(model, owner, asked);
+    const asked = firstWaitOf(model, task);
+    if (asked === undefined || !isOnCycle(model, task, asked)) return;
+    const refusal = nextRefusal(model, task, asked);
     if (refusal === undefined) return;
     model.deadlocks += 1;
     endRequest(model, refusal.victim, error("DEADLOCK", { cycle: refusal.cycle }));
@@ -189,7 +189,7 @@ function breakCycles(model: Model, owner: ModelOwner): void {
  * Where all in a cycle may be refused one must be. Where somebody may not, the text does not say that
  * another must.
  */
-function nextRefusal(model: Model, owner: ModelOwner, asked: ModelRequest) {
+function nextRefusal(model: Model, task: ModelTask, asked: ModelRequest) {
   const named = model.namedNext;
   const victim = model.requests.find(
     ({ session, sequence }) => session.id === named?.session && sequence === named.sequence,
@@ -197,18 +197,18 @@ function nextRefusal(model: Model, owner: ModelOwner, asked: ModelRequest) {
   const isRight =
     named !== undefined &&
     victim !== undefined &&
-    isCycle(model, named, owner, asked) &&
+    isCycle(model, named, task, asked) &&
     isVictim(model, named, victim);
   if (isRight) return { victim, cycle: named.cycle };
-  if (isOnWillingCycle(model, owner, asked)) {
+  if (isOnWillingCycle(model, task, asked)) {
     model.complaints.push(`nobody of the cycle through ${asked.sequence} was refused`);
   }
   return undefined;
 }
 
-function firstWaitOf(model: Model, owner: ModelOwner): ModelRequest | undefined {
+function firstWaitOf(model: Model, task: ModelTask): ModelRequest | undefined {
   return model.requests
-    .filter((request) => isSameOwner(request, owner))
+    .filter((request) => isSameTask(request, task))
     .sort((left, right) => left.number - right.number)[0];
 }
 

@@ -127,7 +127,7 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
     lineUp(model, waitMs, {
       session,
       sequence,
-      owner: hold.owner,
+      task: hold.task,
       number,
       joined: number,
       rank: UPGRADE_RANK,
@@ -190,7 +190,7 @@ export function handOver(model: Model, session: ModelSession, command: HandOverC
     const endsAt = ttlMs === 0 ? Number.POSITIVE_INFINITY : model.stamp + ttlMs;
     const ofSession = { name: session.name, request: "", ttlMs, endsAt, takenBy: undefined };
     const lease = { ...owner, ...ofSession };
-    Object.assign(hold, { session: undefined, owner: 0, sequence, lease });
+    Object.assign(hold, { session: undefined, task: 0, sequence, lease });
     forgetEnded(model, owner, keysOf(hold));
     const { forced } = session;
     const isSooner = forced !== undefined && forced.at < (hold.revoked?.at ?? Infinity);
@@ -202,7 +202,7 @@ export function handOver(model: Model, session: ModelSession, command: HandOverC
 }
 
 export function adopt(model: Model, session: ModelSession, command: AdoptCommand): void {
-  const { sequence, key, secret, task: owner } = command;
+  const { sequence, key, secret, task } = command;
   const bearer = { identity: session.identity, owner: secret, isBearer: true };
   const hold = holdOfOwner(model, bearer, key);
   const refuse = (result: Result) => answer(model, session, sequence, result);
@@ -218,10 +218,10 @@ export function adopt(model: Model, session: ModelSession, command: AdoptCommand
   ) {
     refuse(error("QUOTA"));
   } else {
-    if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+    if (hasClaims(model, session, task)) model.suspects.push({ session, task });
     remember(model, bearer, keysOf(hold), { reason: END_REASON.moved });
     takeNewToken(model, hold);
-    Object.assign(hold, { session, owner, sequence, lease: undefined, isContended: false });
+    Object.assign(hold, { session, task, sequence, lease: undefined, isContended: false });
     scheduleEnd(model, hold);
     const { items, value, since: grantedAt } = hold;
     const result = {

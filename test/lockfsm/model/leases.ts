@@ -137,7 +137,7 @@ function isFull(model: Model, session: ModelSession): boolean {
 function wantedOf(session: ModelSession, command: TakeCommand, items: readonly ModelItem[]) {
   const { sequence, request, name, ttlMs, options = ACQUIRE_DEFAULTS } = command;
   const take = { ...ownerIn(session, command), request, name, ttlMs };
-  return { session, sequence, owner: 0, items, options, take };
+  return { session, sequence, task: 0, items, options, take };
 }
 
 /** The same request for the same, and what it got is not due. */

@@ -162,8 +162,8 @@ function expectSame(
 
 /** Who waits for whom, directly or not: a graph need not show what follows from it. */
 function closureIn(table: LockTable): string[] {
-  const { tasks: owners, edges } = table.waitGraph(EDGES_MAX);
-  const names = new Map(owners.map(({ id, session, task: owner }) => [id, `${session}/${owner}`]));
+  const { tasks, edges } = table.waitGraph(EDGES_MAX);
+  const names = new Map(tasks.map(({ id, session, task }) => [id, `${session}/${task}`]));
   const nameOf = (id: number) => names.get(id) ?? `unknown ${id}`;
   return closureOf(edges.map(({ from, to }) => ({ from: nameOf(from), to: nameOf(to) })));
 }

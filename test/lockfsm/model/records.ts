@@ -181,7 +181,7 @@ export interface ModelRequest {
   session: ModelSession;
   sequence: number;
   /** 0 of takes, which are of no task. */
-  readonly owner: number;
+  readonly task: number;
   readonly take: ModelTake | undefined;
   readonly number: number;
   /** Arrival less head start. */
@@ -203,7 +203,7 @@ export interface ModelHold {
   token: number;
   /** `undefined`: of an owner. */
   session: ModelSession | undefined;
-  owner: number;
+  task: number;
   /**
    * The number of the acquire, adopt or hand-over that brought it: with the session, what it is
    * known by.
@@ -253,17 +253,17 @@ interface Order {
 }
 
 /** A task of a session; or a take that waits, which is like a task of its own. */
-export interface ModelOwner {
+export interface ModelTask {
   readonly session: ModelSession;
-  readonly owner: number;
+  readonly task: number;
   readonly take?: ModelTake | undefined;
 }
 
 export const isBefore = (left: Order, right: Order) =>
   left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
 
-export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
-  left.session === right.session && left.owner === right.owner && left.take === right.take;
+export const isSameTask = (left: ModelTask, right: ModelTask) =>
+  left.session === right.session && left.task === right.task && left.take === right.take;
 
 export const isHold = (claim: ModelHold | ModelCooldown): claim is ModelHold => "options" in claim;
 

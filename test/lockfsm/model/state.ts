@@ -9,10 +9,10 @@ import type {
   ModelCooldown,
   ModelEndedLease,
   ModelHold,
-  ModelOwner,
   ModelRequest,
   ModelSemaphore,
   ModelSession,
+  ModelTask,
   NamedCycle,
 } from "./records.js";
 import { foundersOf, itemIn, type ModelCredential, type ModelIdentity } from "./records.js";
@@ -44,8 +44,8 @@ export class Model {
   work: ModelWork[] = [];
   /** How many more units this step may do before the rest goes to `work`. */
   budget = 0;
-  /** Owners that got something: requests that wait for them may now wait forever. */
-  suspects: ModelOwner[] = [];
+  /** Tasks that got something: requests that wait for them may now wait forever. */
+  suspects: ModelTask[] = [];
   deadlocks = 0;
   /** Refusals of the table in this entry, in order. */
   named: readonly NamedCycle[] = [];

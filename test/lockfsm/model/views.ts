@@ -4,7 +4,7 @@ import type { TableCounts } from "../../../src/lockfsm/index.js";
 import type { KeyView, SessionView } from "../../../src/protocol/index.js";
 import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./claims.js";
 import { waitsOf } from "./cycles.js";
-import { holderOf, itemIn, keysOf, type ModelItem, type ModelOwner } from "./records.js";
+import { holderOf, itemIn, keysOf, type ModelItem, type ModelTask } from "./records.js";
 import { bytesOfAll } from "./sizes.js";
 import type { Model } from "./state.js";
 
@@ -47,7 +47,7 @@ export function inspect(model: Model, key: string): KeyView {
     limit: semaphore?.limit ?? 0,
     holds: holdsIn(model, key).map((hold) => {
       const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
-      const { token, session, owner, sequence, since, waitedMs, value } = hold;
+      const { token, session, task, sequence, since, waitedMs, value } = hold;
       const { revoked, lease, end } = hold;
       const isAlive = session !== undefined && model.isAlive(session);
       const endsAt = lease?.endsAt ?? (isAlive ? session.expiresAt : 0);
@@ -57,7 +57,7 @@ export function inspect(model: Model, key: string): KeyView {
         session: session?.id ?? 0,
         sessionName: session?.name ?? lease?.name ?? "",
         identity: (session ?? lease)?.identity.name ?? "",
-        task: owner,
+        task,
         sequence,
         heldMs: stamp - since,
         waitedMs,
@@ -75,13 +75,13 @@ export function inspect(model: Model, key: string): KeyView {
     }),
     waiters: queueOf(model, key).map((request) => {
       const { mode, permits } = itemIn(request, key) as ModelItem;
-      const { session, owner, sequence, since, deadline, options, upgrades, take } = request;
+      const { session, task, sequence, since, deadline, options, upgrades, take } = request;
       return {
         mode,
         session: session.id,
         sessionName: take?.name ?? session.name,
         identity: (take ?? session).identity.name,
-        task: owner,
+        task,
         sequence,
         arrival: request.number,
         waitingMs: stamp - since,
@@ -132,7 +132,7 @@ export function sessionsOf(model: Model): SessionView[] {
 
 /** Who waits for whom, in no order. */
 export function edgesOf(model: Model): Edge[] {
-  const nameOf = ({ session, owner }: ModelOwner) => `${session.id}/${owner}`;
+  const nameOf = ({ session, task }: ModelTask) => `${session.id}/${task}`;
   return waitsOf(model).flatMap(({ request, holders, ahead }) =>
     [...holders, ...ahead].map((other) => ({ from: nameOf(request), to: nameOf(other) })),
   );

@@ -33,10 +33,10 @@ export interface Read {
 }
 
 /**
- * What an acquire says besides its items and its wait. The owner is 1, the options the defaults.
+ * What an acquire says besides its items and its wait. The task is 1, the options the defaults.
  */
 export interface Asking extends Read {
-  readonly owner?: number;
+  readonly task?: number;
   readonly options?: Partial<AcquireTerms>;
 }
 
@@ -139,7 +139,7 @@ export class ClusterLog {
     return new Client(this, this.attached.at(-1)?.session ?? 0, nonce);
   }
 
-  /** Owners' names of a key, holders first: `["a", "|", "b", "c"]`. */
+  /** The names of who has or wants a key, holders first: `["a", "|", "b", "c"]`. */
   line(key: string): string[] {
     const { holds, waiters } = this.table.inspect(key);
     const names = (list: readonly { sessionName: string }[]) =>
@@ -174,11 +174,11 @@ export class Client {
   acquiring(
     items: readonly Item[] = exclusive("k"),
     waitMs = WAIT_FOREVER,
-    { owner = 1, options, ...read }: Asking = {},
+    { task = 1, options, ...read }: Asking = {},
   ) {
     const all = options === undefined ? undefined : { ...ACQUIRE_DEFAULTS, ...options };
     const head = this.#head(read);
-    return this.make({ op: OP.acquire, ...head, task: owner, items, waitMs, options: all });
+    return this.make({ op: OP.acquire, ...head, task, items, waitMs, options: all });
   }
 
   acquire(
@@ -278,8 +278,8 @@ export class Client {
     return this.send({ op: OP.handOver, ...this.#head({}), ...of(target), to, isBearer, ttlMs });
   }
 
-  adopt(key: string, secret: string, owner = 1): Result | undefined {
-    return resultOf(this.send({ op: OP.adopt, ...this.#head({}), key, secret, task: owner }));
+  adopt(key: string, secret: string, task = 1): Result | undefined {
+    return resultOf(this.send({ op: OP.adopt, ...this.#head({}), key, secret, task }));
   }
 
   /** `undefined`: its default. */

@@ -99,15 +99,15 @@ function holdAndWait({ log, a, b, c, holds }: Building): void {
   holds.set("lock", a.take(exclusive("lock"), { options: policies }));
   const asked = { priority: 2, detect: false, value: "next", lockDelayMs: 5, minHoldMs: 6 };
   b.acquire(exclusive("lock"), 9_000, { options: { ...asked, maxHoldMs: 7_000 } });
-  c.acquire(exclusive("lock", "beside"), WAIT_FOREVER, { owner: 7 });
+  c.acquire(exclusive("lock", "beside"), WAIT_FOREVER, { task: 7 });
   log.stamp += 7;
-  const up = a.take(shared("up"), { owner: 4 });
+  const up = a.take(shared("up"), { task: 4 });
   holds.set("up", up);
-  b.take(shared("up"), { owner: 4 });
+  b.take(shared("up"), { task: 4 });
   a.upgrade(up, "up", 30_000);
   // What most holds of a large table are: a row, and no more.
-  holds.set("alone", c.take(exclusive("alone"), { owner: 9 }));
-  const solo = c.take(shared("solo"), { owner: 3 });
+  holds.set("alone", c.take(exclusive("alone"), { task: 9 }));
+  const solo = c.take(shared("solo"), { task: 3 });
   holds.set("solo", solo);
   c.upgrade(solo, "solo");
 }
@@ -116,13 +116,13 @@ function holdAndWait({ log, a, b, c, holds }: Building): void {
  * Upgrades: one that is granted after a wait, one that a downgrade ends, one that lost its hold.
  */
 function convert({ b, d, holds }: Building): void {
-  const raised = d.take(shared("raised"), { owner: 11 });
-  const other = b.take(shared("raised"), { owner: 11 });
+  const raised = d.take(shared("raised"), { task: 11 });
+  const other = b.take(shared("raised"), { task: 11 });
   holds.set("raised", raised);
   d.upgrade(raised, "raised");
   b.end(other);
-  const mixed = d.take([...exclusive("firm"), ...shared("raising")], { owner: 12 });
-  b.take(shared("raising"), { owner: 12 });
+  const mixed = d.take([...exclusive("firm"), ...shared("raising")], { task: 12 });
+  b.take(shared("raising"), { task: 12 });
   d.upgrade(mixed, "raising");
   d.downgrade(mixed, "raising");
   d.upgrade(mixed, "raising");
@@ -133,21 +133,21 @@ function useSemaphores({ log, a, b, c, d, operator, holds }: Building): void {
   log.stamp += 7;
   operator.setLimit("set", 5);
   operator.setLimit("unused", 3);
-  holds.set("set", a.take(permits("set", 2), { owner: 3 }));
-  b.take([...permits("set", 1), ...shared("both")], { owner: 2 });
-  d.acquire(permits("set", 4), WAIT_FOREVER, { owner: 3 });
-  c.take(permits("open", 3, 3), { owner: 2 });
+  holds.set("set", a.take(permits("set", 2), { task: 3 }));
+  b.take([...permits("set", 1), ...shared("both")], { task: 2 });
+  d.acquire(permits("set", 4), WAIT_FOREVER, { task: 3 });
+  c.take(permits("open", 3, 3), { task: 2 });
   d.acquire(permits("open", 1, 2), 0);
   const options = { minHoldMs: 8_000 };
-  b.end(b.take([...shared("closed"), ...permits("ghost", 2, 4)], { owner: 5, options }));
-  b.end(b.take(exclusive("shut"), { owner: 5, options }));
+  b.end(b.take([...shared("closed"), ...permits("ghost", 2, 4)], { task: 5, options }));
+  b.end(b.take(exclusive("shut"), { task: 5, options }));
 }
 
 function changeHands({ log, a, b, c, d, operator, holds }: Building): void {
   log.stamp += 7;
   a.handOver(a.take([...exclusive("left"), ...permits("left slots", 2, 2)]), SECRET, 40_000);
-  a.handOver(a.take(exclusive("given"), { owner: 6 }), OTHER_OWNER, 55_000, false);
-  const moved = a.take([...exclusive("adopted"), ...permits("slots", 1, 2)], { owner: 6 });
+  a.handOver(a.take(exclusive("given"), { task: 6 }), OTHER_OWNER, 55_000, false);
+  const moved = a.take([...exclusive("adopted"), ...permits("slots", 1, 2)], { task: 6 });
   a.handOver(moved, SECRET);
   const adopted = b.adopt("adopted", SECRET, 6);
   if (adopted !== undefined && "token" in adopted) {
@@ -160,7 +160,7 @@ function changeHands({ log, a, b, c, d, operator, holds }: Building): void {
     const isHeld = told?.state === RECALL_STATE.held;
     if (isHeld) holds.set(sequence === taken.sequence ? "taken" : "raised", told);
   }
-  const revoked = c.take(exclusive("revoked"), { owner: 4 });
+  const revoked = c.take(exclusive("revoked"), { task: 4 });
   holds.set("revoked", revoked);
   operator.revokeToken(revoked.token, { graceMs: 50_000, reason: "moving" });
   operator.revokeKey("lock", { graceMs: 55_000, reason: "all of you" });
@@ -181,7 +181,7 @@ function lease({ log, a, b, c, d, operator }: Building): void {
   d.lease(exclusive("lease b"), { owner: OTHER_OWNER, name: "other", ttlMs: 30_000 });
   b.lease(exclusive("leased"), { owner: OTHER_OWNER, name: "moved", waitMs: WAIT_FOREVER });
   log.stamp += 7;
-  d.acquire(exclusive("leased"), 70_000, { owner: 13 });
+  d.acquire(exclusive("leased"), 70_000, { task: 13 });
   const again = { owner: OTHER_OWNER, ttlMs: 60_000, options: { priority: 3, value: "later" } };
   d.lease(exclusive("leased"), { ...again, waitMs: 80_000 });
   a.lease(exclusive("lease b"), { request: OTHER_REQUEST, waitMs: WAIT_FOREVER });
@@ -195,17 +195,17 @@ function lease({ log, a, b, c, d, operator }: Building): void {
 
 function loseAndRefuse({ log, a, b, c, d, operator }: Building): void {
   log.stamp += 7;
-  operator.revokeToken(d.take(exclusive("lost"), { owner: 2 }).token, { now: true });
-  d.take(exclusive("stolen"), { owner: 2 });
-  c.acquire(exclusive("stolen"), 0, { owner: 5, options: { steal: true } });
-  a.take(exclusive("mine"), { owner: 8 });
-  a.acquire(exclusive("mine"), WAIT_FOREVER, { owner: 8 });
-  c.acquire(exclusive("lock"), 0, { owner: 9 });
+  operator.revokeToken(d.take(exclusive("lost"), { task: 2 }).token, { now: true });
+  d.take(exclusive("stolen"), { task: 2 });
+  c.acquire(exclusive("stolen"), 0, { task: 5, options: { steal: true } });
+  a.take(exclusive("mine"), { task: 8 });
+  a.acquire(exclusive("mine"), WAIT_FOREVER, { task: 8 });
+  c.acquire(exclusive("lock"), 0, { task: 9 });
   const gone = d.take(exclusive("gone"));
   d.end(gone);
   d.end(gone);
-  b.acquire(exclusive("mine"), 1, { owner: 8 });
-  d.acquire(exclusive("mine"), 1, { owner: 8 });
+  b.acquire(exclusive("mine"), 1, { task: 8 });
+  d.acquire(exclusive("mine"), 1, { task: 8 });
   log.pass(1);
   d.keepalive({ mark: 3, acknowledged: [d.sequence] });
   operator.changeSetting("priorityStepMs", 500);
@@ -215,23 +215,23 @@ function loseAndRefuse({ log, a, b, c, d, operator }: Building): void {
 function leaveWork({ log, a, b, c, ended, operator, holds }: Building): void {
   log.stamp += 7;
   operator.setLimit("many", 8);
-  a.take(permits("many", 8), { owner: 9 });
+  a.take(permits("many", 8), { task: 9 });
   for (const [at, wanted] of [3, 1, 5, 2].entries()) {
-    b.acquire(permits("many", wanted), WAIT_FOREVER, { owner: 20 + at });
+    b.acquire(permits("many", wanted), WAIT_FOREVER, { task: 20 + at });
   }
-  const run = a.take(exclusive("run"), { owner: 10 });
+  const run = a.take(exclusive("run"), { task: 10 });
   holds.set("run", run);
-  for (let owner = 30; owner < 33; owner += 1) c.acquire(shared("run"), WAIT_FOREVER, { owner });
+  for (let task = 30; task < 33; task += 1) c.acquire(shared("run"), WAIT_FOREVER, { task });
   for (const key of ["e1", "e2"]) ended.take(exclusive(key));
-  b.acquire(exclusive("e2"), WAIT_FOREVER, { owner: 40 });
-  ended.acquire(exclusive("run"), WAIT_FOREVER, { owner: 2 });
-  ended.acquire(shared("run"), 5_000, { owner: 3 });
+  b.acquire(exclusive("e2"), WAIT_FOREVER, { task: 40 });
+  ended.acquire(exclusive("run"), WAIT_FOREVER, { task: 2 });
+  ended.acquire(shared("run"), 5_000, { task: 3 });
   log.stamp += 7;
   log.state.searchStepsMax = 0;
   log.apply(
     operator.make({ op: OP.changeSetting, ...next(operator), name: "grantsPerStepMax", value: 1 }),
     operator.make({ op: OP.changeSetting, ...next(operator), name: "unitsPerEntryMax", value: 1 }),
-    a.acquiring(exclusive("taken", "stolen"), 45_000, { owner: 4 }),
+    a.acquiring(exclusive("taken", "stolen"), 45_000, { task: 4 }),
     operator.make({ op: OP.setLimit, ...next(operator), key: "many", limit: 2 }),
     a.make({ op: OP.end, ...next(a), target: run.sequence }),
     ended.make({ op: OP.close, ...next(ended) }),

@@ -163,7 +163,7 @@ const losing: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       ...base,
       kind: kind("acquire"),
-      owner: fc.constantFrom(1, 2, 3),
+      task: fc.constantFrom(1, 2, 3),
       items: fc.uniqueArray(
         fc.oneof(
           fc.record({

@@ -51,15 +51,15 @@ const BEYOND = 3;
 /** Takes of anybody that others may repeat, and what owners have that others may extend or give back. */
 const TAKES_MAX = 8;
 
-/** A hold that a client heard of, with the owner and the items that it may be of. */
+/** A hold that a client heard of, with the task and the items that it may be of. */
 interface Known {
   readonly sequence: number;
   readonly token: number;
-  readonly owner: number;
+  readonly task: number;
   readonly items: readonly Item[];
 }
 
-const NOTHING: Known = { sequence: 0, token: 0, owner: 1, items: [] };
+const NOTHING: Known = { sequence: 0, token: 0, task: 1, items: [] };
 
 /** What an owner may have, a bearer or another one. */
 interface Owned {
@@ -149,9 +149,9 @@ export class Clients implements TableOutbox {
       case MESSAGE.recalled:
         for (const told of message.sequences) {
           if (told.state !== RECALL_STATE.held) continue;
-          const { owner } =
+          const { task } =
             client.known.find(({ sequence }) => sequence === told.sequence) ?? NOTHING;
-          gain(client, { ...told, owner, items: itemsOf(told.items) });
+          gain(client, { ...told, task, items: itemsOf(told.items) });
         }
         return;
       case MESSAGE.reply: {
@@ -193,8 +193,8 @@ export class Clients implements TableOutbox {
   #learn(client: ClientState, command: SequencedCommand, result: Result): void {
     const { sequence } = command;
     if (command.op === OP.acquire) {
-      const { task: owner, items } = command;
-      if ("token" in result) gain(client, { sequence, token: result.token, owner, items });
+      const { task, items } = command;
+      if ("token" in result) gain(client, { sequence, token: result.token, task, items });
       const permits = items.find(({ mode }) => mode === "permits");
       if (permits && "limit" in result) this.#limits.set(permits.key, result.limit ?? USUAL_LIMIT);
     } else if (command.op === OP.upgrade) {
@@ -207,7 +207,7 @@ export class Clients implements TableOutbox {
         owner === command.secret && keys.includes(command.key);
       this.#spent.push(...this.#left.filter(isIt));
       this.#left = this.#left.filter((one) => !isIt(one));
-      gain(client, { sequence, token, owner: command.task, items: itemsOf(items) });
+      gain(client, { sequence, token, task: command.task, items: itemsOf(items) });
     } else if (command.op === OP.end) {
       drop(client, command.target);
       client.waiting = client.waiting.filter((other) => other !== command.target);
@@ -312,9 +312,9 @@ export class Clients implements TableOutbox {
         return { op: OP.end, ...head, target: target ?? sequence - 1 - (back ?? 0) };
       }
       case "acquire": {
-        const { owner, waitMs, options } = wanted;
+        const { task, waitMs, options } = wanted;
         const items = wanted.items.map((item) => this.#withLimit(item));
-        return { op: OP.acquire, ...head, task: owner, items, waitMs, options };
+        return { op: OP.acquire, ...head, task, items, waitMs, options };
       }
       case "take":
         return this.#taking(wanted, head);
@@ -328,7 +328,7 @@ export class Clients implements TableOutbox {
       case "giveBack":
         return this.#owning(wanted, client, head);
       case "adopt": {
-        const { pick, part, owner, isStranger, isSpent, elsewhere } = wanted;
+        const { pick, part, task, isStranger, isSpent, elsewhere } = wanted;
         const list = isSpent ? this.#spent : this.#left;
         const left = list.at(-1 - pick) ?? list.at(-1);
         if (left === undefined) {
@@ -337,7 +337,7 @@ export class Clients implements TableOutbox {
         }
         const secret = isStranger ? "f".repeat(32) : left.owner;
         const key = elsewhere ?? left.keys[part % left.keys.length] ?? KEYS[0];
-        return { op: OP.adopt, ...head, key, secret, task: owner };
+        return { op: OP.adopt, ...head, key, secret, task };
       }
       case "setLimit":
         return { op: OP.setLimit, ...head, key: wanted.key, limit: wanted.limit };

@@ -31,7 +31,7 @@ const items = fc.uniqueArray(
 const acquired: fc.Arbitrary<Action> = fc.record({
   ...base,
   kind: kind("acquire"),
-  owner: fc.constantFrom(1, 2, 3),
+  task: fc.constantFrom(1, 2, 3),
   items,
   waitMs,
   options: fc.constantFrom(undefined, { ...ACQUIRE_DEFAULTS, detect: false }),

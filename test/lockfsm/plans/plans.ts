@@ -67,7 +67,7 @@ export interface Attaching extends From {
 }
 interface Acquiring extends From {
   readonly kind: "acquire";
-  readonly owner: number;
+  readonly task: number;
   readonly items: readonly Item[];
   readonly waitMs: number;
   readonly options: AcquireTerms | undefined;
@@ -134,7 +134,7 @@ interface Adopting extends From {
   readonly part: number;
   /** What was adopted already instead. */
   readonly isSpent: boolean;
-  readonly owner: number;
+  readonly task: number;
   readonly isStranger: boolean;
   /** In any key instead. */
   readonly elsewhere: string | undefined;
@@ -213,7 +213,7 @@ const manners: fc.Arbitrary<Manners> = fc.record({
 export const base = { client: fc.nat(CLIENTS - 1), manners };
 export const kind = <K extends string>(name: K) => fc.constant(name);
 /** Most tasks of a client are the same one. */
-const owner = fc.constantFrom(1, 1, 1, 2, 2, 3);
+const task = fc.constantFrom(1, 1, 1, 2, 2, 3);
 export const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
 const graceMs = fc.constantFrom(0, 300, 2_500);
 const pick = fc.nat(5);
@@ -260,7 +260,7 @@ const options: fc.Arbitrary<AcquireTerms> = fc.record({
 export const acquiring: fc.Arbitrary<Acquiring> = fc.record({
   ...base,
   kind: kind("acquire"),
-  owner,
+  task,
   items,
   waitMs,
   options: fc.oneof(
@@ -348,7 +348,7 @@ export const adopting: fc.Arbitrary<Adopting> = fc.record({
   pick: fc.nat(2),
   part: fc.nat(3),
   isSpent: rarely(false, true, 6),
-  owner,
+  task,
   isStranger: rarely(false, true),
   elsewhere: fc.option(fc.constantFrom(...KEYS), { nil: undefined, freq: 9 }),
 });

@@ -145,7 +145,7 @@ describe("a revoke of a key that is closed", () => {
     const log = new ClusterLog({ holdsPerStepMax: 2 });
     const [a, operator] = [log.open("a"), log.open("operator")];
     const options = { options: { minHoldMs: HOUR_MS } };
-    const tokens = [1, 2, 3, 4].map((owner) => a.take(shared("k"), { owner, ...options }));
+    const tokens = [1, 2, 3, 4].map((task) => a.take(shared("k"), { task, ...options }));
     for (const token of tokens.slice(0, 3)) a.end(token);
     expect(resultOf(operator.revokeKey("k", { graceMs: 9_000 }))).toEqual(opened(2, 0, 2));
     expect(resultOf(operator.revokeKey("k", { graceMs: 9_000 }))).toEqual(opened(1, 1, 0));
@@ -199,7 +199,7 @@ test("a cooldown is opened by the token of its hold, in all its keys, and no oth
   const [a, operator] = [log.open("a", 600_000), log.open("operator", 600_000)];
   const options = { options: { minHoldMs: HOUR_MS } };
   const first = a.take(shared("k", "l"), options);
-  const second = a.take(shared("k"), { owner: 2, ...options });
+  const second = a.take(shared("k"), { task: 2, ...options });
   a.end(first);
   a.end(second);
   const identity = "anonymous";

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import {
   InSessionIndex,
-  OwnerIndex,
-  OwnerRecord,
+  TaskIndex,
+  TaskRecord,
   TokenIndex,
 } from "../../../src/lockfsm/records/claim-indexes.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
@@ -248,29 +248,29 @@ describe("holds by their tokens, and by their sessions and sequences", () => {
   });
 });
 
-describe("claims by their owners", () => {
+describe("claims by their tasks", () => {
   test("are told apart by session and task, whichever of them claims", () => {
-    const index = new OwnerIndex();
+    const index = new TaskIndex();
     const sessions = Array.from({ length: 30 }, (_, at) => sessionOf(at + 1));
     const claims = sessions.flatMap((session) => {
-      return Array.from({ length: 30 }, (_, owner) => {
-        const record = new OwnerRecord(session, owner);
+      return Array.from({ length: 30 }, (_, task) => {
+        const record = new TaskRecord(session, task);
         index.add(record);
         return record;
       });
     });
-    for (const record of claims) expect(index.find(record.session, record.owner)).toBe(record);
+    for (const record of claims) expect(index.find(record.session, record.task)).toBe(record);
     expect(index.find(sessionOf(1), 0), "another session of the same number").toBe(undefined);
-    for (const record of claims.filter(({ owner }) => owner % 2 === 0)) index.remove(record);
+    for (const record of claims.filter(({ task }) => task % 2 === 0)) index.remove(record);
     for (const record of claims) {
-      const found = index.find(record.session, record.owner);
-      expect(found).toBe(record.owner % 2 === 0 ? undefined : record);
+      const found = index.find(record.session, record.task);
+      expect(found).toBe(record.task % 2 === 0 ? undefined : record);
     }
   });
 
-  test("of one owner are kept apart, holds in the order in which they came", () => {
+  test("of one task are kept apart, holds in the order in which they came", () => {
     const session = sessionOf(1);
-    const record = new OwnerRecord(session, 1);
+    const record = new TaskRecord(session, 1);
     const holds = [1, 2, 3].map((at) => new Hold(2 ** 41 + at, session, 1, at, 0));
     for (const hold of holds) record.add(hold);
     expect([record.size, [...record.holds]]).toEqual([3, holds]);

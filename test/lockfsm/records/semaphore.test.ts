@@ -100,11 +100,11 @@ describe("a semaphore's holds", () => {
       [0, 1],
       [2, 3],
     ]);
-    expect(b.acquire(permits("s", 1), 0, { owner: 2 })).toMatchObject({
+    expect(b.acquire(permits("s", 1), 0, { task: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
     b.end(high);
-    expect(b.acquire(permits("s", 1), 0, { owner: 2 })).toMatchObject({
+    expect(b.acquire(permits("s", 1), 0, { task: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
   });

@@ -14,7 +14,7 @@ const VALUE_BYTES = 1_000;
 function acquireLarge(client: Client, number: number) {
   const key = `${number}/`.padEnd(KEY_BYTES, "k");
   const value = "v".repeat(VALUE_BYTES);
-  return client.acquire(exclusive(key), 0, { owner: number, options: { value } });
+  return client.acquire(exclusive(key), 0, { task: number, options: { value } });
 }
 
 function fill(client: Client): { readonly count: number; readonly sequence: number } {
@@ -33,7 +33,7 @@ describe("a session that takes as many bytes as it may", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     const { count, sequence } = fill(a);
     expect(count).toBe(7);
-    expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 99 })).toEqual(QUOTA);
+    expect(a.acquire(exclusive("k"), WAIT_FOREVER, { task: 99 })).toEqual(QUOTA);
     expect(acquireLarge(b, 99)?.status).toBe(STATUS.granted);
     const renewed = a.send({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
     expect(renewed).toMatchObject([{ kind: MESSAGE.renewed }]);
@@ -67,8 +67,8 @@ describe("a table that is as large as it may be", () => {
     const log = new ClusterLog();
     const clients = ["a", "b", "c"].map((name) => log.open(name));
     for (const client of clients) {
-      for (let owner = 1; owner <= 20; owner += 1) {
-        client.acquire(exclusive(`k${owner}`, `l${owner % 3}`), WAIT_FOREVER, { owner });
+      for (let task = 1; task <= 20; task += 1) {
+        client.acquire(exclusive(`k${task}`, `l${task % 3}`), WAIT_FOREVER, { task });
       }
     }
     expect(log.table.counts().tableBytes).toBeGreaterThan(0);

@@ -305,8 +305,8 @@ describe("seeing", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     a.take();
     log.apply(
-      ...Array.from({ length: 1_500 }, (_, owner) => {
-        return b.acquiring(exclusive("k"), WAIT_FOREVER, { owner });
+      ...Array.from({ length: 1_500 }, (_, task) => {
+        return b.acquiring(exclusive("k"), WAIT_FOREVER, { task });
       }),
     );
     const view = log.table.inspect("k");

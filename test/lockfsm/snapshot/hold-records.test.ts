@@ -35,7 +35,7 @@ const moment = {
 
 const loneHold: fc.Arbitrary<LoneHold> = fc.record({
   token: fc.integer({ min: 1, max: NEXT_TOKEN - 1 }),
-  owner: anyNumber(),
+  task: anyNumber(),
   sequence: fc.integer({ min: 1, max: 2 ** 40 }),
   grantedAt: fc.integer({ min: 0, max: STAMP }),
   name: anyKey,
@@ -82,9 +82,9 @@ const hold: fc.Arbitrary<Hold> = fc
     extras: fc.option(extras, { nil: undefined }),
     endNumber: fc.integer({ min: 0, max: moment.nextNumber - 1 }),
   })
-  .map(({ fields: { token, owner, sequence, grantedAt }, extras: more, ...of }) => {
+  .map(({ fields: { token, task, sequence, grantedAt }, extras: more, ...of }) => {
     const { detached } = new TableState(resolveTableSettings());
-    const made = new Hold(token, detached, owner, sequence, grantedAt);
+    const made = new Hold(token, detached, task, sequence, grantedAt);
     const changed = made.change();
     changed.waitedMs = of.waitedMs;
     changed.isContended = of.isContended;
@@ -141,10 +141,10 @@ function withoutLinks(record: object): object {
 }
 
 /** Writes it by hand, from a row of a table. */
-function writeRow(to: RecordWriter, { token, owner, sequence, grantedAt, name }: LoneHold): void {
+function writeRow(to: RecordWriter, { token, task, sequence, grantedAt, name }: LoneHold): void {
   const { rows, detached } = new TableState(resolveTableSettings());
   const row = rows.add(detached, token, sequence, name);
-  rows.describe(row, owner, grantedAt);
+  rows.describe(row, task, grantedAt);
   writeLoneHold(to, rows, row, name);
 }
 
@@ -163,9 +163,9 @@ test("a hold is written as it is declared, and read back", () => {
     fc.property(hold, (one) => {
       const bytes = written((to) => writeHold(to, one));
       expect(bytes).toEqual(written((to) => writeRecord(to, "hold", one)));
-      const { token, owner, sequence, grantedAt, waitedMs, isContended } = one;
+      const { token, task, sequence, grantedAt, waitedMs, isContended } = one;
       const read = expect.objectContaining({
-        ...{ token, owner, sequence, grantedAt, waitedMs, isContended },
+        ...{ token, task, sequence, grantedAt, waitedMs, isContended },
         endNumber: one.extras?.end?.number ?? 0,
       });
       expect(outcomeOf(bytes, readHold)).toEqual([read, bytes.length]);

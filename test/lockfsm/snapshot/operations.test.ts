@@ -48,7 +48,7 @@ describe("a request that is to be looked at again", () => {
     const log = new ClusterLog({ grantsPerStepMax, unitsPerEntryMax: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
     for (const key of ["x", "y", "z"]) b.take(exclusive(key));
-    a.acquire(exclusive("z"), WAIT_FOREVER, { owner: 2 });
+    a.acquire(exclusive("z"), WAIT_FOREVER, { task: 2 });
     a.take(exclusive("own"));
     const asking = a.acquiring(exclusive("x", "y"));
     a.sequence += 1;
@@ -74,8 +74,8 @@ describe("a request that is to be looked at again", () => {
 
 /** One of each that changes something, in a table with something of everything. */
 const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
-  "a grant": ({ a }) => a.take(exclusive("new"), { owner: 50 }),
-  "a request": ({ d }) => d.acquire(exclusive("lock"), 99, { owner: 51 }),
+  "a grant": ({ a }) => a.take(exclusive("new"), { task: 50 }),
+  "a request": ({ d }) => d.acquire(exclusive("lock"), 99, { task: 51 }),
   "a steal": ({ d }) => d.acquire(exclusive("lock", "up", "shut"), 0, { options: { steal: true } }),
   "a release": ({ a, hold }) => a.end(hold("set")),
   "a release of what is only a row": ({ c, hold }) => c.end(hold("alone")),
@@ -85,8 +85,8 @@ const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
   "the end of an outcome": ({ d, hold }) => d.end(hold("raised").sequence + 1),
   "the end of a loss": ({ log, d }) => d.end(lossesOf(log, d)[0] as number),
   "an upgrade that waits": ({ c, b }) => {
-    b.take(shared("both"), { owner: 60 });
-    c.upgrade(c.take(shared("both"), { owner: 61 }), "both");
+    b.take(shared("both"), { task: 60 });
+    c.upgrade(c.take(shared("both"), { task: 61 }), "both");
   },
   "an upgrade of what is exclusive": ({ c, hold }) => c.upgrade(hold("solo"), "solo"),
   "an upgrade that is granted": ({ b }) => b.end(2),

@@ -231,7 +231,7 @@ describe("a large table", () => {
       const keys = Array.from({ length: PER_ENTRY }, (_, at) => exclusive(`k/${from + at}`));
       // Tasks of their own, as a search for cycles would look at all that one task has.
       const ask = (client: Client) =>
-        keys.map((items, at) => client.acquiring(items, WAIT_FOREVER, { owner: from + at }));
+        keys.map((items, at) => client.acquiring(items, WAIT_FOREVER, { task: from + at }));
       log.apply(...ask(a));
       log.apply(...ask(b));
     }

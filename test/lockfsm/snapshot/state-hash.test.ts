@@ -169,11 +169,11 @@ function addHolds({ rows }: TableState, of: Session, add: Add, addPlaces: AddPla
 /** A row's numbers as fields. */
 function fieldsOf(rows: HoldRows, row: number): object {
   return {
-    get owner() {
-      return rows.ownerOf(row);
+    get task() {
+      return rows.taskOf(row);
     },
-    set owner(owner: number) {
-      rows.describe(row, owner, rows.grantedAtOf(row));
+    set task(task: number) {
+      rows.describe(row, task, rows.grantedAtOf(row));
     },
     get sequence() {
       return rows.sequenceOf(row);
@@ -191,7 +191,7 @@ function fieldsOf(rows: HoldRows, row: number): object {
       return rows.grantedAtOf(row);
     },
     set grantedAt(grantedAt: number) {
-      rows.describe(row, rows.ownerOf(row), grantedAt);
+      rows.describe(row, rows.taskOf(row), grantedAt);
     },
   };
 }

@@ -121,9 +121,9 @@ describe("what concerns a key that may not be observed", () => {
     const { keys } = log.table.explain("open", of, () => undefined, viewer);
     expect(keys).toMatchObject([{ key: "open", blockers: [{ sessionName: "b", key: "open" }] }]);
     expect(log.table.explain("open", of, () => undefined).keys).toHaveLength(2);
-    const { edges, tasks: owners } = log.table.waitGraph(99, viewer);
+    const { edges, tasks } = log.table.waitGraph(99, viewer);
     expect(edges.map(({ key }) => key)).toEqual(["open"]);
-    expect(owners).toHaveLength(2);
+    expect(tasks).toHaveLength(2);
     log.grant("ci", ["open", false, "none"]);
     expect(log.table.waitGraph(99, viewer)).toMatchObject({ edges: [], tasks: [] });
   });
@@ -156,14 +156,14 @@ describe("what concerns a key that may not be observed", () => {
     const credential = log.identity("ci", ["open", false, "observe"]);
     const viewer = log.table.findCredential(credential)?.identity;
     const [a, b] = [log.openAs(LOCAL_CREDENTIAL, "a"), log.openAs(LOCAL_CREDENTIAL, "b")];
-    for (const [first, second, owner] of [
+    for (const [first, second, task] of [
       ["shut", "open", 1],
       ["hidden", "closed", 2],
     ] as const) {
-      a.take(exclusive(first), { owner });
-      b.take(exclusive(second), { owner });
-      b.acquire(exclusive(first), WAIT_FOREVER, { owner });
-      a.acquire(exclusive(second), WAIT_FOREVER, { owner });
+      a.take(exclusive(first), { task });
+      b.take(exclusive(second), { task });
+      b.acquire(exclusive(first), WAIT_FOREVER, { task });
+      a.acquire(exclusive(second), WAIT_FOREVER, { task });
     }
     const { refused } = log.table.waitGraph(99, viewer);
     const [seen, ...others] = refused;
@@ -204,7 +204,7 @@ test("changes name the identity of the session, also of the one that handed a ho
   });
   const a = log.openAs(log.identity("ci", ["", true, "acquire"]), "a");
   const held = a.take(shared("k", "l"));
-  a.end(a.take(exclusive("m"), { owner: 2 }));
+  a.end(a.take(exclusive("m"), { task: 2 }));
   a.handOver(held, "5e".repeat(16), 1_000);
   log.pass(1_000);
   expect(told).toEqual([
@@ -236,7 +236,7 @@ test("views name the identity of each session, also when its credential is gone"
   });
   const refused = log.openAs(LOCAL_CREDENTIAL, "c").acquire(exclusive("k"), 0);
   expect(refused).toMatchObject({ blockers: [{ identity: "ci" }, { identity: "local" }] });
-  a.handOver(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
+  a.handOver(a.take(exclusive("l"), { task: 2 }), "5e".repeat(16), 1_000);
   const ofBearer = { sessionName: "a", session: 0, holder: "bearer", identity: "ci" };
   expect(table.inspect("l").holds).toMatchObject([ofBearer]);
   expect(table.explain("l", undefined, () => undefined).keys).toMatchObject([

@@ -8,9 +8,9 @@ describe("a page of keys", () => {
     const log = new ClusterLog();
     for (const name of ["a", "b", "c", "d"]) {
       const client = log.open(name);
-      for (let owner = 1; owner <= 400; owner += 1) {
-        client.acquire(shared("k1"), 0, { owner });
-        client.acquire(shared(`k2/${name}`), 0, { owner: owner + 400 });
+      for (let task = 1; task <= 400; task += 1) {
+        client.acquire(shared("k1"), 0, { task });
+        client.acquire(shared(`k2/${name}`), 0, { task: task + 400 });
       }
     }
     const seen: string[] = [];

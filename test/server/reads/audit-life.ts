@@ -76,7 +76,7 @@ export class Life {
           session: 1,
           sessionName: "s",
           identity: "anonymous",
-          owner: 1,
+          task: 1,
         } as const;
         const hold = {
           key,

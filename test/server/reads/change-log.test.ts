@@ -17,7 +17,7 @@ const GRANT: TableChange = {
   session: 4_000_000_001,
   sessionName: "näme",
   identity: "anonymous",
-  owner: 2 ** 53 - 1,
+  task: 2 ** 53 - 1,
   token: 2 ** 52 + 1,
   sequence: 4,
   holder: "bearer",
@@ -73,7 +73,7 @@ describe("the log of changeLog", () => {
           waitedMs: _ms,
           orderedBy: _by,
           holder: _who,
-          owner: task,
+          task,
           ...change
         },
         i,

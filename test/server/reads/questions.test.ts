@@ -90,12 +90,12 @@ describe("a node", () => {
     await take(holder, "a");
     await waiting.untilReply(waiting.acquire("a"));
     for (const payload of await askAll(world, { op: OP.waitGraph, limit: 100 })) {
-      const { tasks: owners, edges, isTruncated } = payload as WaitGraphView;
+      const { tasks, edges, isTruncated } = payload as WaitGraphView;
       expect(isTruncated).toBe(false);
       expect(edges).toMatchObject([{ key: "a", mode: "exclusive", why: "holds" }]);
       const [edge] = edges;
       const sessionOf = (wanted: number | undefined) =>
-        owners.find(({ id }) => id === wanted)?.session;
+        tasks.find(({ id }) => id === wanted)?.session;
       expect(sessionOf(edge?.from)).toBe(waiting.session);
       expect(sessionOf(edge?.to)).toBe(holder.session);
     }

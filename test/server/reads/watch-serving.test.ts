@@ -32,7 +32,7 @@ const GRANT: TableChange = {
     session: 1,
     sessionName: "",
     identity: "anonymous",
-    owner: 1,
+    task: 1,
   },
   ...{
     token: 1,

@@ -121,11 +121,11 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cycle-by-a-grant-not-seen",
-    rule: "a grant to an owner that still waits may close a cycle",
+    rule: "a grant to a task that still waits may close a cycle",
     scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
-    find: "  if (hasMore) state.suspects.push({ session, owner });",
-    replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
+    find: "  if (hasMore) state.suspects.push({ session, task });",
+    replace: "  if (hasMore && task < 0) state.suspects.push({ session, task });",
     seeds: [],
   },
   {

@@ -1,44 +1,44 @@
 /**
- * Tracks the claims of each owner, and lists in each key the places that can be part of a cycle of
- * waits: requests whose owner has another claim, requests with several keys, and holds whose owner
- * waits. Requests of owners that want only that one key, and holders that want nothing more, are
+ * Tracks the claims of each task, and lists in each key the places that can be part of a cycle of
+ * waits: requests whose task has another claim, requests with several keys, and holds whose task
+ * waits. Requests of tasks that want only that one key, and holders that want nothing more, are
  * not listed and cost the search for cycles nothing, however many there are.
  */
 import { assert } from "../../errors/index.js";
-import { OwnerRecord } from "../records/claim-indexes.js";
+import { TaskRecord } from "../records/claim-indexes.js";
 import { Hold } from "../records/hold.js";
 import { Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt } from "./lone-holds.js";
 
-/** Adds a claim that is already in its keys. Returns whether its owner has others. */
+/** Adds a claim that is already in its keys. Returns whether its task has others. */
 export function join(state: TableState, claim: Hold | Request): boolean {
-  const { session, owner } = claim;
-  const row = state.loneOwners.find(session, owner);
-  const entry = row === 0 ? state.owners.find(session, owner) : holdAt(state, row);
+  const { session, task } = claim;
+  const row = state.loneTasks.find(session, task);
+  const entry = row === 0 ? state.tasks.find(session, task) : holdAt(state, row);
   if (entry === undefined) {
-    state.owners.add(claim);
+    state.tasks.add(claim);
     if (claim instanceof Request && claim.firstPlace?.sibling !== undefined) list(claim);
     return false;
   }
   if (claim instanceof Request) list(claim);
-  if (entry instanceof OwnerRecord) {
+  if (entry instanceof TaskRecord) {
     entry.add(claim);
     listHolds(entry, claim);
     return true;
   }
-  state.owners.remove(entry);
-  const record = new OwnerRecord(session, owner);
+  state.tasks.remove(entry);
+  const record = new TaskRecord(session, task);
   record.add(entry);
   record.add(claim);
-  state.owners.add(record);
+  state.tasks.add(record);
   if (entry instanceof Request) list(entry);
   listHolds(record, undefined);
   return true;
 }
 
-/** Lists holds of an owner as needed, after `added` joined its other claims. */
-function listHolds(record: OwnerRecord, added: Hold | Request | undefined): void {
+/** Lists holds of a task as needed, after `added` joined its other claims. */
+function listHolds(record: TaskRecord, added: Hold | Request | undefined): void {
   if (record.areHoldsListed) {
     if (added instanceof Hold) listHold(added);
   } else if (record.needsHoldsListed) {
@@ -59,10 +59,10 @@ function unlistHold(hold: Hold): void {
   }
 }
 
-/** Changes the token of a hold. The holds of its owner and of its keys are ordered by token. */
+/** Changes the token of a hold. The holds of its task and of its keys are ordered by token. */
 export function reorder(state: TableState, hold: Hold, change: () => void): void {
-  const entry = state.owners.find(hold.session, hold.owner);
-  const record = entry instanceof OwnerRecord ? entry : undefined;
+  const entry = state.tasks.find(hold.session, hold.task);
+  const record = entry instanceof TaskRecord ? entry : undefined;
   if (record?.areHoldsListed === true) unlistHold(hold);
   change();
   if (record === undefined) return;
@@ -74,12 +74,12 @@ export function reorder(state: TableState, hold: Hold, change: () => void): void
 /** Removes a claim that is still in its keys. */
 export function leave(state: TableState, claim: Hold | Request): void {
   if (claim instanceof Request) unlist(claim);
-  const entry = state.owners.find(claim.session, claim.owner);
+  const entry = state.tasks.find(claim.session, claim.task);
   if (entry === claim) {
-    state.owners.remove(claim);
+    state.tasks.remove(claim);
     return;
   }
-  assert(entry instanceof OwnerRecord, () => `owner ${claim.owner} has no claims`);
+  assert(entry instanceof TaskRecord, () => `task ${claim.task} has no claims`);
   if (entry.areHoldsListed && claim instanceof Hold) unlistHold(claim);
   entry.delete(claim);
   if (entry.areHoldsListed && !entry.needsHoldsListed) {
@@ -88,26 +88,26 @@ export function leave(state: TableState, claim: Hold | Request): void {
   }
   const { last } = entry;
   if (entry.size > 1 || last === undefined) return;
-  state.owners.remove(entry);
-  state.owners.add(last);
+  state.tasks.remove(entry);
+  state.tasks.add(last);
   if (last instanceof Request && last.firstPlace?.sibling === undefined) unlist(last);
 }
 
-export type OwnedBy = Pick<Request, "session" | "owner">;
+export type SessionTask = Pick<Request, "session" | "task">;
 
-/** The requests of an owner, in order. */
-export function requestsOf(state: TableState, { session, owner }: OwnedBy): Iterable<Request> {
-  const entry = state.owners.find(session, owner);
-  if (entry instanceof OwnerRecord) return entry.requests;
+/** The requests of a task, in order. */
+export function requestsOf(state: TableState, { session, task }: SessionTask): Iterable<Request> {
+  const entry = state.tasks.find(session, task);
+  if (entry instanceof TaskRecord) return entry.requests;
   return entry instanceof Request ? [entry] : [];
 }
 
-/** The holds of an owner, in order. */
-export function holdsOf(state: TableState, { session, owner }: OwnedBy): ReadonlySet<Hold> {
-  const entry = state.owners.find(session, owner);
-  if (entry instanceof OwnerRecord) return entry.holds;
+/** The holds of a task, in order. */
+export function holdsOf(state: TableState, { session, task }: SessionTask): ReadonlySet<Hold> {
+  const entry = state.tasks.find(session, task);
+  if (entry instanceof TaskRecord) return entry.holds;
   if (entry instanceof Hold) return new Set([entry]);
-  const row = state.loneOwners.find(session, owner);
+  const row = state.loneTasks.find(session, task);
   return new Set(row === 0 ? [] : [holdAt(state, row)]);
 }
 
