@@ -58,8 +58,9 @@ export interface ConnectOptions extends TlsOptions {
   /** Shown by tools. At most 1 KiB. Default "". */
   metadata?: string | undefined;
   /**
-   * Whether to connect to the leader, whichever endpoint was given. False: use only the given
-   * endpoints and learn no others, for proxies and to ask one certain node. Default true.
+   * Whether to connect to the leader, whichever endpoint was given. After a lost connection the
+   * first node that serves will do, for 30 to 60 s. False: use only the given endpoints and learn
+   * no others, for proxies and to ask one certain node. Default true.
    */
   followLeader?: boolean | undefined;
   /**

@@ -1,6 +1,6 @@
 /**
  * Finds a node that serves and keeps one connection to it. A search tries every known endpoint and
- * prefers the leader that a `hello` names. It uses a node that knows of no leader only if it found
+ * prefers the leader that a `hello` names; after a loss the first node that serves will do. It uses a node that knows of no leader only if it found
  * nothing better, and tries nodes that failed a moment ago last. When the connection ends, the
  * other nodes are tried at once, each for the first time without a pause; after that come jittered
  * pauses that grow while no node serves. A node that falls silent while something is awaited from it
@@ -28,6 +28,12 @@ const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
 /** A node that served this long was worth its search: the next search begins without a pause. */
 const STEADY_MS = 1_000;
+/**
+ * When the leader fails, all its clients come to the other nodes at once. Each stays with the first one
+ * that serves, because another handshake of each would keep the last of them waiting; it moves to the
+ * leader after this time or up to twice as long, so that they do not all move together.
+ */
+const FOLLOW_AFTER_MS = 30_000;
 
 const CLOSE = { normal: 1000, protocolError: 1002, never: 1006 } as const;
 /**
@@ -101,6 +107,10 @@ export class Connection {
   /** Objected to, and used if nothing else is left: nodes of a cluster that is not the session's. */
   #strangers: string[] = [];
   #acceptsStrangers = false;
+  /** This search began when a node was lost that had served. */
+  #isReturning = false;
+  /** When a client that returned moves to the leader; `Infinity`: never. */
+  #followDueMs = Number.POSITIVE_INFINITY;
   /** Searches begun since a node last served for a while. */
   #searches = 0;
   /** When the node behind the connection began to serve; `Infinity` while it does not. */
@@ -161,7 +171,7 @@ export class Connection {
 
   /** When `onAlarm` has something to do. */
   get dueMs(): number {
-    return this.isReady ? this.#liveness.dueMs : this.#searchDueMs;
+    return this.isReady ? Math.min(this.#liveness.dueMs, this.#followDueMs) : this.#searchDueMs;
   }
 
   /** Whether the node owes an answer or is to say when something happens. */
@@ -171,6 +181,7 @@ export class Connection {
 
   start(): void {
     this.#isStopped = false;
+    this.#isReturning = false;
     this.#searches = 0;
     this.#search();
   }
@@ -219,6 +230,7 @@ export class Connection {
     if (link?.isReady === true) {
       const silentMs = this.#liveness.onAlarm(nowMs, link.transport);
       if (silentMs !== undefined) this.#onSilence(link, silentMs);
+      else if (nowMs >= this.#followDueMs) this.#follow(link);
       return;
     }
     if (nowMs < this.#searchDueMs) return;
@@ -229,6 +241,15 @@ export class Connection {
       this.#drop(CLOSE.normal, "");
       this.#failed(link, "no answer in time");
     }
+  }
+
+  /** Moves to the leader, if that is another node. */
+  #follow(link: Link): void {
+    this.#followDueMs = Number.POSITIVE_INFINITY;
+    if (!this.#endpoints.leadsElsewhere(link.url)) return;
+    this.#drop(CLOSE.normal, "");
+    this.#log.debug("moves to the leader", { endpoint: link.url });
+    this.#lost(link, "another node leads", false);
   }
 
   #onSilence(link: Link, silentMs: number): void {
@@ -377,6 +398,10 @@ export class Connection {
     this.frameBytesMax = hello.frameBytesMax;
     this.#complaints.clear();
     const { nodeId: node, leaderId: leader, clusterId: cluster } = hello;
+    const isToFollow = this.#isReturning && this.#endpoints.followsLeader && leader !== node;
+    this.#followDueMs = isToFollow
+      ? this.#nowMs() + FOLLOW_AFTER_MS * (1 + this.#platform.random())
+      : Number.POSITIVE_INFINITY;
     this.#log.info("connected", { endpoint: link.url, node, leader, cluster });
     this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
     this.#events.onReady(hello);
@@ -423,6 +448,7 @@ export class Connection {
       this.#note(link, "knows of no leader");
       return "";
     }
+    if (this.#isReturning) return undefined;
     const urls = this.#endpoints.urlsOf(hello.leaderId);
     return urls.some((url) => this.#tried.has(url)) ? undefined : urls[0];
   }
@@ -475,7 +501,7 @@ export class Connection {
    * the search that found it continues. So clients that are redirected in circles, or that find
    * nodes failing one after the other, come to the end of the search and pause.
    */
-  #lost(link: Link, why: string): void {
+  #lost(link: Link, why: string, isReturning = true): void {
     const nowMs = this.#nowMs();
     const wasSteady = nowMs - this.#servedSinceMs >= STEADY_MS;
     this.#servedSinceMs = Number.POSITIVE_INFINITY;
@@ -484,6 +510,7 @@ export class Connection {
     this.#events.onLost();
     if (this.#isStopped) return;
     if (wasSteady) {
+      this.#isReturning = isReturning;
       this.#searches = 0;
       this.#search();
     } else {

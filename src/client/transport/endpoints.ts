@@ -165,6 +165,12 @@ export class Endpoints {
     return this.urls.filter((url) => this.#known.get(url)?.nodeId === nodeId);
   }
 
+  /** Whether another node than the one at `url` leads, as far as is known. */
+  leadsElsewhere(url: string): boolean {
+    if (this.#leaderId === 0 || this.#known.get(url)?.nodeId === this.#leaderId) return false;
+    return this.urlsOf(this.#leaderId).length > 0;
+  }
+
   /** Nothing answers at `url`. */
   fellSilent(url: string): void {
     const known = this.#known.get(url);
