@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { WORKLOADS } from "../../../jepsen-lite/workloads/catalogue.js";
 import { resultDirectory, startJepsen } from "./run-jepsen.js";
 
-/** A machine that runs other tests beside it takes twice as long as an idle one, or three times. */
+/** On a machine that runs other tests as well it takes two or three times as long as on an idle one. */
 const RUN_MS_MAX = 400_000;
 
 test.concurrent(
