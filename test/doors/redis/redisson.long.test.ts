@@ -2,20 +2,17 @@
  * Redisson, unchanged, at real nodes and at Redis: the same calls come to the same. Maven gets its jars from
  * its registry. Then by sentinels, while the node that it uses is killed.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { findCommand } from "../../../lab/find-command.js";
-import { freePorts } from "../../../lab/free-ports.js";
-import { type ClusterProcess, startCluster } from "../../e2e/world/cluster-process.js";
 import { startRedis } from "../../fence/stores/redis.js";
+import { compileJava, javaProgram } from "./world/foreign-program.js";
+import { type RedisNodes, startRedisNodes } from "./world/redis-nodes.js";
 
-const run = promisify(execFile);
 const PROJECT = join(import.meta.dirname, "redisson");
 const MAIN = "RedissonLocks";
 /** The newest, and the last of the third line; both run on Java 17. */
@@ -34,31 +31,13 @@ afterAll(() => {
 
 /** The class path of the program with that version; `undefined`: Java or Maven is not installed. */
 async function build(version: string): Promise<string | undefined> {
-  const mvn = findCommand("mvn");
-  if (mvn === undefined || findCommand("java") === undefined) return undefined;
   const target = mkdtempSync(join(tmpdir(), "holdfast-redisson-"));
   directories.push(target);
-  const settings = [`-Dredisson.version=${version}`, `-Dtarget=${target}`];
-  const goals = ["compile", "dependency:copy-dependencies", `-DoutputDirectory=${target}/jars`];
-  await run(mvn, ["-q", "-B", ...settings, ...goals], { cwd: PROJECT });
-  return `${target}/classes:${target}/jars/*`;
+  return compileJava(PROJECT, target, { "redisson.version": version });
 }
 
-async function told(classPath: string, ...args: readonly string[]): Promise<readonly string[]> {
-  const { stdout } = await run("java", ["-cp", classPath, MAIN, ...args]);
-  return stdout.trim().split("\n");
-}
-
-async function startNodes(
-  count: 1 | 3,
-  ...options: readonly string[]
-): Promise<{ cluster: ClusterProcess; addresses: readonly string[] }> {
-  const ports = await freePorts(count);
-  const cluster = await startCluster({
-    nodes: count,
-    argumentsOf: (id) => [`--redis-listen=127.0.0.1:${ports[id - 1]}`, ...options],
-  });
-  return { cluster, addresses: ports.map((port) => `redis://127.0.0.1:${port}`) };
+function addressesOf({ ports }: RedisNodes): readonly string[] {
+  return ports.map((port) => `redis://127.0.0.1:${port}`);
 }
 
 /** What a node refuses, in place of what Redis does. */
@@ -72,14 +51,14 @@ test.for(VERSIONS)(
     if (classPath === undefined) return context.skip("java or mvn is not installed");
     await using redis = await startRedis();
     if (redis === undefined) return context.skip("redis-server is not installed");
-    const atRedis = await told(classPath, "single", `redis://127.0.0.1:${redis.port}`);
-    const { cluster, addresses } = await startNodes(1);
-    await using _ = cluster;
+    const program = javaProgram(classPath, MAIN);
+    const atRedis = await program("single", `redis://127.0.0.1:${redis.port}`);
+    await using nodes = await startRedisNodes(1);
     const expected = atRedis.map((line) => {
       const [what = ""] = line.split(":");
       return REFUSED.includes(what) ? `${what}: RedisException NOHOLDFAST` : line;
     });
-    expect(await told(classPath, "single", addresses[0] as string)).toEqual(expected);
+    expect(await program("single", ...addressesOf(nodes))).toEqual(expected);
   },
 );
 
@@ -88,9 +67,9 @@ test(
   async (context) => {
     const classPath = await build(VERSIONS[0] as string);
     if (classPath === undefined) return context.skip("java or mvn is not installed");
-    const { cluster, addresses } = await startNodes(1, "--redis-allow-unproven");
-    await using _ = cluster;
-    expect(await told(classPath, "forced", addresses[0] as string)).toEqual([
+    await using nodes = await startRedisNodes(1, "--redis-allow-unproven");
+    const program = javaProgram(classPath, MAIN);
+    expect(await program("forced", ...addressesOf(nodes))).toEqual([
       "force of what is free: false",
       "force: true false",
       "force of a reader: true",
@@ -106,10 +85,9 @@ test(
   async (context) => {
     const classPath = await build(VERSIONS[0] as string);
     if (classPath === undefined) return context.skip("java or mvn is not installed");
-    const { cluster, addresses } = await startNodes(3);
-    await using _ = cluster;
-    const leader = await cluster.leader();
-    const child = spawn("java", ["-cp", classPath, MAIN, "failover", ...addresses], {
+    await using nodes = await startRedisNodes(3);
+    const leader = await nodes.cluster.leader();
+    const child = spawn("java", ["-cp", classPath, MAIN, "failover", ...addressesOf(nodes)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     children.push(child);
