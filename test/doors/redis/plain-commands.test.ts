@@ -90,7 +90,7 @@ test.each([
   [["SET", "a", "2", "XX", "PX", "1000"], /overwrite the value of another owner/],
   [["SET", "a", "2", "IFEQ", "1", "PX", "1000"], /change the owner/],
   [["SET", "b", "2", "NX"], /without an expiry would outlive/],
-  [["SETNX", "b", "2"], /without an expiry would outlive/],
+  [["SETNX", "b", "2"], /without an expiry would outlive .* SET key value NX PX milliseconds/],
   [["SET", "a", "1", "KEEPTTL"], /KEEPTTL/],
   [["SET", "a", "1", "NX", "PXAT", "1"], /not the time of day/],
   [["SET", "b", "1", "NX", "GET", "PX", "1"], /nil would mean both/],
@@ -100,7 +100,8 @@ test.each([
   [["PERSIST", "a"], /outlive/],
   [["PEXPIREAT", "a", "1"], /not the time of day/],
   [["FLUSHALL"], /all clients/],
-  [["GETSET", "a", "1"], /without a proof/],
+  [["GETSET", "a", "1"], /without a proof; take it by SET key value NX PX milliseconds/],
+  [["GETDEL", "a"], /without a proof; use a script that compares the value/],
   [["PUBLISH", "a", "1"], /publishes the ends/],
   [["LPUSH", "a", "1"], /does not answer LPUSH: this is a lock service/],
 ])("%j is refused with a sentence that names the page", async (command, sentence) => {

@@ -12,9 +12,9 @@ import { RefusedCommand } from "../refusals.js";
 import type { RespReply } from "../resp/index.js";
 import { type DoorCommand, wordOf } from "./command.js";
 import { EXPIRE_UNITS_MS, type ExpireTerms, expireTermsOf } from "./expire-terms.js";
+import { DELETED_OTHERWISE } from "./refused-commands.js";
 
 const WRONG_TYPE = "Operation against a key holding the wrong kind of value";
-const DELETED_OTHERWISE = "a script that compares the value, or DELEX key IFEQ value";
 /** Where a fenced lock of Redisson counts: the name of the lock in braces, or with its own. */
 const TOKEN_KEY = /^redisson_lock_token:(?:\{([^{}]+)\}|(.*\{.*))$/s;
 const LOOKED_AT_MAX = 64;

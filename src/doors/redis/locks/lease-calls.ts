@@ -300,8 +300,9 @@ export class LeaseCalls {
 export function demandExpiry(ttlMs: number, { allowsEndless }: Pick<LeaseRules, "allowsEndless">) {
   if (ttlMs > 0 || allowsEndless) return;
   throw new RefusedCommand(
-    "a lock without an expiry would outlive the process that took it: give one (PX), " +
-      "or start the nodes with --redis-allow-endless and set endlessLeases",
+    "a lock without an expiry would outlive the process that took it: give it one in the same step " +
+      "(SET key value NX PX milliseconds; in a script, PEXPIRE), or start the nodes with " +
+      "--redis-allow-endless and set endlessLeases",
   );
 }
 
