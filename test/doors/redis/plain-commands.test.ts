@@ -90,7 +90,7 @@ test.each([
   [["SET", "a", "2", "XX", "PX", "1000"], /overwrite the value of another owner/],
   [["SET", "a", "2", "IFEQ", "1", "PX", "1000"], /change the owner/],
   [["SET", "b", "2", "NX"], /without an expiry would outlive/],
-  [["SETNX", "b", "2"], /without an expiry would outlive .* SET key value NX PX milliseconds/],
+  [["SETNX", "b", "2"], /without an expiry would outlive .*SET key value NX PX milliseconds/],
   [["SET", "a", "1", "KEEPTTL"], /KEEPTTL/],
   [["SET", "a", "1", "NX", "PXAT", "1"], /not the time of day/],
   [["SET", "b", "1", "NX", "GET", "PX", "1"], /nil would mean both/],
