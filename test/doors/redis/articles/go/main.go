@@ -31,7 +31,7 @@ var samples = map[string]func(addresses []string){
 const (
 	// Long enough for all that is done while such a lock is held.
 	long = 30 * time.Second
-	// Of locks that nobody releases.
+	// Locks that nobody releases have it.
 	brief = time.Second
 	// So long somebody waits for a lock that ends by its expiry.
 	patience = 60 * time.Second
@@ -47,8 +47,8 @@ func main() {
 	samples[os.Args[1]](os.Args[2:])
 }
 
-// tell prints one step.
-func tell(what string, outcome any) {
+// say prints one step.
+func say(what string, outcome any) {
 	fmt.Printf("%s: %v\n", what, outcome)
 }
 

@@ -53,16 +53,16 @@ func (l *handRedlock) release() int64 {
 func redlocks(addresses []string) {
 	alice, bob, carol := newRedlock(addresses, long), newRedlock(addresses, long), newRedlock(addresses, 5*brief)
 	isTaken := alice.take()
-	tell("alice takes", isTaken)
+	say("alice takes", isTaken)
 	if !isTaken {
 		return
 	}
-	tell("bob takes", bob.take())
-	tell("bob releases", bob.release())
-	tell("alice releases", alice.release())
-	tell("carol takes, and never releases", carol.take())
-	tell("bob takes in the end", inTheEnd(bob.take))
-	tell("alice takes", alice.take())
+	say("bob takes", bob.take())
+	say("bob releases", bob.release())
+	say("alice releases", alice.release())
+	say("carol takes, and never releases", carol.take())
+	say("bob takes in the end", inTheEnd(bob.take))
+	say("alice takes", alice.take())
 	// What was first free and then taken may be missing.
-	tell("bob releases at a majority", bob.release() > int64(len(addresses)/2))
+	say("bob releases at a majority", bob.release() > int64(len(addresses)/2))
 }

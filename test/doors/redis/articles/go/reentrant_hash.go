@@ -57,18 +57,18 @@ func reentrantHash(addresses []string) {
 	}
 	alice, bob, carol := newLock(long), newLock(long), newLock(brief)
 	for range 3 {
-		tell("alice enters", alice.enter())
+		say("alice enters", alice.enter())
 	}
-	tell("bob enters", bob.enter())
-	tell("bob leaves", bob.leave())
+	say("bob enters", bob.enter())
+	say("bob leaves", bob.leave())
 	for range 3 {
-		tell("bob enters", bob.enter())
-		tell("alice leaves", alice.leave())
+		say("bob enters", bob.enter())
+		say("alice leaves", alice.leave())
 	}
-	tell("alice leaves once too often", alice.leave())
-	tell("carol enters, and never leaves", carol.enter())
-	tell("bob enters in the end", inTheEnd(func() bool { return bob.enter() == 1 }))
-	tell("carol leaves", carol.leave())
-	tell("alice enters", alice.enter())
-	tell("bob leaves", bob.leave())
+	say("alice leaves once too often", alice.leave())
+	say("carol enters, and never leaves", carol.enter())
+	say("bob enters in the end", inTheEnd(func() bool { return bob.enter() == 1 }))
+	say("carol leaves", carol.leave())
+	say("alice enters", alice.enter())
+	say("bob leaves", bob.leave())
 }

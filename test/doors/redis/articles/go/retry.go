@@ -25,15 +25,15 @@ func (l *tokenLock) takeBefore(deadline time.Time) bool {
 func retry(addresses []string) {
 	newLock := func(ttl time.Duration) *tokenLock { return newTokenLock(addresses[0], "article:retry", ttl) }
 	alice, bob := newLock(long), newLock(brief)
-	tell("alice takes", alice.takeBefore(time.Now()))
-	tell("bob gives up", !bob.takeBefore(time.Now().Add(time.Second)))
+	say("alice takes", alice.takeBefore(time.Now()))
+	say("bob gives up", !bob.takeBefore(time.Now().Add(time.Second)))
 	waiting := make(chan bool)
 	go func() { waiting <- bob.takeBefore(time.Now().Add(patience)) }()
-	tell("alice releases", alice.release())
-	tell("bob takes", <-waiting)
-	tell("alice takes when bob's lock has ended", alice.takeBefore(time.Now().Add(patience)))
-	tell("bob releases", bob.release())
-	tell("alice releases", alice.release())
+	say("alice releases", alice.release())
+	say("bob takes", <-waiting)
+	say("alice takes when bob's lock has ended", alice.takeBefore(time.Now().Add(patience)))
+	say("bob releases", bob.release())
+	say("alice releases", alice.release())
 
 	const workers, rounds = 4, 10
 	var inside, together, done atomic.Int32
@@ -56,6 +56,6 @@ func retry(addresses []string) {
 		})
 	}
 	crowd.Wait()
-	tell("rounds of the crowd", done.Load())
-	tell("two at once", together.Load())
+	say("rounds of the crowd", done.Load())
+	say("two at once", together.Load())
 }

@@ -105,7 +105,7 @@ func watchdogMs(addresses []string) {
 
 func tellWatchdog(newLock func() *watchedLock) {
 	alice, bob := newLock(), newLock()
-	tell("alice takes", alice.take())
+	say("alice takes", alice.take())
 	// Later than the lock would end without them.
 	extensions := 0
 	for range alice.extended {
@@ -113,16 +113,16 @@ func tellWatchdog(newLock func() *watchedLock) {
 			break
 		}
 	}
-	tell("alice extends", extensions)
-	tell("bob takes", bob.take())
-	tell("bob extends", bob.extend())
-	tell("bob deletes", bob.delete())
-	tell("alice releases", alice.release())
-	tell("alice extends what is free", alice.extend())
-	tell("alice takes", alice.take())
+	say("alice extends", extensions)
+	say("bob takes", bob.take())
+	say("bob extends", bob.extend())
+	say("bob deletes", bob.delete())
+	say("alice releases", alice.release())
+	say("alice extends what is free", alice.extend())
+	say("alice takes", alice.take())
 	alice.endWatch()
-	tell("bob takes when alice is gone", inTheEnd(bob.take))
-	tell("alice extends what bob has", alice.extend())
-	tell("alice deletes", alice.delete())
-	tell("bob releases", bob.release())
+	say("bob takes when alice is gone", inTheEnd(bob.take))
+	say("alice extends what bob has", alice.extend())
+	say("alice deletes", alice.delete())
+	say("bob releases", bob.release())
 }
