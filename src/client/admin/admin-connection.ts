@@ -92,6 +92,7 @@ export class AdminConnection {
         onReady: (hello) => this.#onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
+        isOneOfMany: false,
         onRefused: (error) => this.#onRefused(error),
         onTurnBegin: () => undefined,
         onTurnEnd: () => this.#settleTurn(),

@@ -86,6 +86,7 @@ export class SessionMachine {
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
         onRefused: (error) => this.#end(error),
+        isOneOfMany: true,
         onTurnBegin: () => this.#readClock(),
         onTurnEnd: () => this.#settleTurn(),
       },

@@ -1,11 +1,11 @@
 /**
  * Finds a node that serves and keeps one connection to it. A search tries every known endpoint and
- * prefers the leader that a `hello` names; after a loss the first node that serves will do. It uses a node that knows of no leader only if it found
- * nothing better, and tries nodes that failed a moment ago last. When the connection ends, the
- * other nodes are tried at once, each for the first time without a pause; after that come jittered
- * pauses that grow while no node serves. A node that falls silent while something is awaited from it
- * is left (`link-liveness.ts`). This class knows nothing of sessions; it passes the messages after
- * `hello` to its events.
+ * prefers the leader that a `hello` names; after a loss, a session takes the first node that serves.
+ * A node that knows of no leader is used only if nothing better was found, and nodes that failed a
+ * moment ago are tried last. When the connection ends, the other nodes are tried at once, each for
+ * the first time without a pause; after that come jittered pauses that grow while no node serves. A
+ * node that falls silent while something is awaited from it is left (`link-liveness.ts`). This class
+ * knows nothing of sessions; it passes the messages after `hello` to its events.
  */
 import { type ErrorCode, HoldfastError } from "../../errors/index.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
@@ -63,6 +63,11 @@ export interface ConnectionEvents {
   onLost(): void;
   /** No node will serve this client: it breaks the protocol or is not allowed. */
   onRefused(error: HoldfastError): void;
+  /**
+   * Whether clients of this kind are many: after a loss, each takes the first node that serves, and
+   * moves to the leader later. False for connections that may need the node that they have.
+   */
+  readonly isOneOfMany: boolean;
   /**
    * `onTurnBegin` comes before, and `onTurnEnd` after, all of the above, whenever the network
    * calls.
@@ -510,7 +515,7 @@ export class Connection {
     this.#events.onLost();
     if (this.#isStopped) return;
     if (wasSteady) {
-      this.#isReturning = isReturning;
+      this.#isReturning = isReturning && this.#events.isOneOfMany;
       this.#searches = 0;
       this.#search();
     } else {

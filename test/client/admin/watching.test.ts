@@ -64,6 +64,27 @@ describe("a watch without a session", () => {
     expect(platform.connection).not.toBe(former);
   });
 
+  it("finds the leader at once when its node is lost, and is never moved after that", async () => {
+    for (let seed = 1; seed <= 8; seed++) {
+      const { world, server } = setUp(seed);
+      const { client } = await connectTo(server);
+      await world.until(client.acquire("other"));
+      const { admin, platform } = await adminOf(server);
+      const watch = admin.watch("k");
+      void watch.next().catch(() => undefined);
+      await world.run(2_000);
+      server.faults.downNodes.add(1);
+      server.leaderId = 2;
+      platform.connection?.cut();
+      await world.run(2_000);
+      expect(platform.connection?.nodeId).toBe(2);
+      const opened = server.opened.length;
+      await world.run(90_000);
+      expect(server.opened.length).toBe(opened);
+      await watch.return?.();
+    }
+  });
+
   it("goes on after its last revision when its connection is lost, without a gap", async () => {
     const { world, server } = setUp();
     const { admin, platform } = await adminOf(server);
