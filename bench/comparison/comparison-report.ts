@@ -118,10 +118,10 @@ function cellsOf(measured: MeasuredStep): string[][] {
 }
 
 function cellsOfRow({ name, result, turns }: ComparedRow, own: ComparedRow | undefined): string[] {
-  const { acquireMs, cyclesPerSecond, cpuMicrosPerCycle, residentMiB, syncsPerCycle } = result;
+  const { acquireMs, cyclesPerSecond, cpuMicrosPerCycle, residentMiB } = result;
+  const { diskBytes, syncsPerCycle } = result;
   const rate = turns.length > 1 ? turns.map(wholeText).join(" / ") : wholeText(cyclesPerSecond);
   const ratio = own === undefined || name === OWN_SYSTEM ? NOT_TOLD : ratioText(own, result);
-  const disk = sumOfServers(result.diskBytesPerProcess);
   const cycles = cyclesPerSecond * result.seconds;
   const problems = problemsOf(result);
   return [
@@ -133,7 +133,7 @@ function cellsOfRow({ name, result, turns }: ComparedRow, own: ComparedRow | und
     shortText(cpuMicrosPerCycle["load"]),
     shortText(sumOfServers(cpuMicrosPerCycle)),
     shortText(sumOfServers(residentMiB.end)),
-    shortText(disk === undefined || cycles === 0 ? undefined : disk / cycles),
+    shortText(diskBytes === null || cycles === 0 ? undefined : diskBytes / cycles),
     syncsPerCycle === null ? NOT_TOLD : `${syncsPerCycle}`,
   ];
 }

@@ -1,8 +1,9 @@
 /**
- * What processes used between two readings of /proc: CPU, bytes written to disks, resident memory.
+ * What processes used between two readings of /proc: CPU and resident memory, and what the machine
+ * wrote to its disks.
  * What cannot be read is left out: missing, not wrong.
  */
-import { readFileSync } from "node:fs";
+import { writtenDiskBytes } from "./disk-bytes.js";
 import { cpuTicks, type MeasuredProcess, TICKS_PER_SECOND } from "./process-cpu.js";
 import { MIB, residentBytes } from "./resident-memory.js";
 import { hundredths } from "./statistics.js";
@@ -12,22 +13,23 @@ type ByName = Readonly<Record<string, number>>;
 /** By name; several processes with the same name are added up. */
 export interface ProcessUsage {
   readonly cpuSecondsPerProcess: ByName;
-  /** What the system wrote to disks on their behalf, in whole pages, as it counts. */
-  readonly diskBytesPerProcess: ByName;
+  /** What all processes of the machine wrote to its disks; `null` if it does not tell. */
+  readonly diskBytes: number | null;
   readonly residentMiB: { readonly start: ByName; readonly end: ByName };
 }
 
 export class UsageMeter {
   readonly #processes: readonly MeasuredProcess[];
   readonly #ticks: ReadonlyMap<number, number>;
-  readonly #written: ReadonlyMap<number, number>;
+  readonly #written: number | undefined;
   readonly #resident: ReadonlyMap<number, number>;
 
   /** Counts from now on. Processes that are started later are not included. */
   constructor(processes: readonly MeasuredProcess[]) {
     this.#processes = processes;
     this.#ticks = this.#read(cpuTicks);
-    this.#written = this.#read(writtenBytes);
+    // Without a server on this machine, its disks have nothing to do with the load.
+    this.#written = processes.length === 0 ? undefined : writtenDiskBytes();
     this.#resident = this.#read(residentBytes);
   }
 
@@ -40,12 +42,17 @@ export class UsageMeter {
         (ticks) => ticks / TICKS_PER_SECOND,
         hundredths,
       ),
-      diskBytesPerProcess: this.#sums(grown(this.#written, this.#read(writtenBytes))),
+      diskBytes: this.#diskBytes(),
       residentMiB: {
         start: mebibytes(this.#resident),
         end: mebibytes(this.#read(residentBytes)),
       },
     };
+  }
+
+  #diskBytes(): number | null {
+    const written = writtenDiskBytes();
+    return written === undefined || this.#written === undefined ? null : written - this.#written;
   }
 
   #read(figure: (pid: number) => number | undefined): Map<number, number> {
@@ -83,14 +90,4 @@ function grown(
     if (start !== undefined) growth.set(pid, value - start);
   }
   return growth;
-}
-
-/** `undefined` without /proc, and for processes of other users. */
-function writtenBytes(pid: number): number | undefined {
-  try {
-    const match = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"));
-    return match === null ? undefined : Number(match[1]);
-  } catch {
-    return undefined;
-  }
 }

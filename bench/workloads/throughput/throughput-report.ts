@@ -65,12 +65,10 @@ function openRows({ open }: ThroughputResult): Row[] {
 }
 
 function diskText(result: ThroughputResult): string {
-  const { seconds, cyclesPerSecond, diskBytesPerProcess, syncsPerCycle } = result;
-  const servers = Object.entries(diskBytesPerProcess).filter(([name]) => name !== "load");
+  const { seconds, cyclesPerSecond, diskBytes, syncsPerCycle } = result;
   const cycles = seconds * cyclesPerSecond;
-  if (servers.length === 0 || cycles === 0) return "not known on this system";
-  const bytes = servers.reduce((sum, [, each]) => sum + each, 0);
-  const perCycle = `${grouped(Math.round(bytes / cycles))} bytes per cycle on all nodes together`;
+  if (diskBytes === null || cycles === 0) return "not known on this system";
+  const perCycle = `${grouped(Math.round(diskBytes / cycles))} bytes per cycle on this machine`;
   const syncs = syncsPerCycle === null ? "not reported" : `${syncsPerCycle} per cycle`;
   return `${perCycle}; syncs: ${syncs}`;
 }

@@ -32,7 +32,7 @@ function result(cyclesPerSecond: number, fencingViolations = 0): ThroughputResul
     acquireMsByKind: {},
     cpuSecondsPerProcess: { load: 1, n1: 2 },
     cpuMicrosPerCycle: { load: 5, n1: 7, n2: 8 },
-    diskBytesPerProcess: { load: 7, n1: 10 * cyclesPerSecond, n2: 20 * cyclesPerSecond },
+    diskBytes: 30 * cyclesPerSecond,
     residentMiB: { start: {}, end: { load: 1, n1: 100, n2: 200 } },
     leader: "n1",
     syncsPerCycle: 0.5,

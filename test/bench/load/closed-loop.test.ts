@@ -133,7 +133,7 @@ test("a measured stretch has the documented fields, and counts nothing that was 
     acquireMs: nothing,
     acquireMsByKind: {},
     cpuSecondsPerProcess: {},
-    diskBytesPerProcess: {},
+    diskBytes: null,
     residentMiB: { start: {}, end: {} },
     cpuMicrosPerCycle: {},
   });

@@ -25,7 +25,7 @@ function load(
     acquireMs: LATENCIES,
     acquireMsByKind: {},
     cpuSecondsPerProcess: {},
-    diskBytesPerProcess: {},
+    diskBytes: null,
     residentMiB: { start: {}, end: {} },
     cpuMicrosPerCycle,
   };
