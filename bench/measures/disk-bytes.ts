@@ -7,11 +7,11 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** /proc/diskstats counts in these, whatever the disk has. */
 const SECTOR_BYTES = 512;
-/** Of a line of /proc/diskstats (Documentation/admin-guide/iostats.rst). */
+/** Columns of /proc/diskstats (Documentation/admin-guide/iostats.rst). */
 const NAME_FIELD = 2;
 const SECTORS_WRITTEN_FIELD = 9;
 
-/** Bytes written since the machine started; `undefined` if the system does not tell. */
+/** Bytes written since the machine started; `undefined` if the system does not report it. */
 export function writtenDiskBytes(): number | undefined {
   try {
     return sumOfDisks(readFileSync("/proc/diskstats", "utf8"), disks());

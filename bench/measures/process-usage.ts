@@ -13,7 +13,7 @@ type ByName = Readonly<Record<string, number>>;
 /** By name; several processes with the same name are added up. */
 export interface ProcessUsage {
   readonly cpuSecondsPerProcess: ByName;
-  /** What all processes of the machine wrote to its disks; `null` if it does not tell. */
+  /** What all processes of the machine wrote to its disks; `null` if it does not report that. */
   readonly diskBytes: number | null;
   readonly residentMiB: { readonly start: ByName; readonly end: ByName };
 }
