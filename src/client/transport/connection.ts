@@ -13,6 +13,7 @@ import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../..
 import { isProtected } from "../../reach/portable.js";
 import type { ClientLog } from "./client-log.js";
 import { wayOut } from "./default-endpoints.js";
+import { DialPatience } from "./dial-patience.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
 import { LinkLiveness } from "./link-liveness.js";
 import type { Platform, Transport } from "./platform.js";
@@ -89,7 +90,7 @@ export class Connection {
   readonly #endpoints: Endpoints;
   readonly #events: ConnectionEvents;
   readonly #nowMs: () => number;
-  readonly #handshakeTimeoutMs: number;
+  readonly #patience: DialPatience;
   readonly #token: TokenSource | undefined;
   readonly #log: ClientLog;
   /** What was logged of each endpoint since a node last served: repetitions are for debugging. */
@@ -133,7 +134,7 @@ export class Connection {
     platform: Platform,
     endpoints: Endpoints,
     nowMs: () => number,
-    handshakeTimeoutMs: number,
+    patienceMs: number,
     token: TokenSource | undefined,
     log: ClientLog,
     events: ConnectionEvents,
@@ -141,7 +142,7 @@ export class Connection {
     this.#platform = platform;
     this.#endpoints = endpoints;
     this.#nowMs = nowMs;
-    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#patience = new DialPatience(patienceMs);
     this.#token = token;
     this.#log = log;
     this.#events = events;
@@ -205,6 +206,7 @@ export class Connection {
   /** The node behind the connection serves. */
   served(): void {
     this.#servedSinceMs = this.#nowMs();
+    this.#patience.served();
     this.#endpoints.served();
     // If it stops answering now, an older failure is not the reason.
     if (this.#link !== undefined) this.#note(this.#link, "does not answer");
@@ -239,10 +241,11 @@ export class Connection {
       return;
     }
     if (nowMs < this.#searchDueMs) return;
-    this.#searchDueMs = Number.POSITIVE_INFINITY;
+    const lookAgainMs = link === undefined ? undefined : this.#patience.secondLook(nowMs);
+    this.#searchDueMs = lookAgainMs ?? Number.POSITIVE_INFINITY;
     if (link === undefined) {
       this.#search();
-    } else {
+    } else if (lookAgainMs === undefined) {
       this.#drop(CLOSE.normal, "");
       this.#failed(link, "no answer in time");
     }
@@ -305,9 +308,11 @@ export class Connection {
     const link: Link = { url, transport: undefined, isSigningIn: false, isReady: false };
     this.#link = link;
     if (this.#lastFailure === "") this.#note(link, "does not answer");
-    this.#searchDueMs = this.#nowMs() + this.#handshakeTimeoutMs;
+    this.#searchDueMs = this.#patience.begin(this.#nowMs());
+    const onProgress = (): void => this.#progressed(link);
     link.transport = this.#platform.open(socketUrl(url), {
-      onOpen: () => undefined,
+      onProgress,
+      onOpen: onProgress,
       onFrame: (frame) => {
         this.#turn(link, () => this.#onFrame(link, frame));
       },
@@ -316,6 +321,12 @@ export class Connection {
       },
     });
     link.transport.setKeepsProcess(this.#keepsProcess);
+  }
+
+  /** The node is there: it gets more time for the rest. */
+  #progressed(link: Link): void {
+    if (this.#link !== link || link.isReady) return;
+    this.#searchDueMs = this.#patience.begin(this.#nowMs());
   }
 
   #turn(link: Link, work: () => void): void {

@@ -79,6 +79,8 @@ class NodeTransport implements Transport {
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       finishRequest: (request) => {
         request.once("socket", (socket) => {
+          socket.once("connect", () => events.onProgress());
+          socket.once("secureConnect", () => events.onProgress());
           this.#referable = socket;
           if (!this.#keepsProcess) socket.unref();
         });

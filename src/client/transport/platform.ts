@@ -28,6 +28,8 @@ export interface Transport {
 }
 
 export interface TransportEvents {
+  /** Before it is open: the other side has accepted or secured the connection. */
+  onProgress(): void;
   onOpen(): void;
   /** `frame` is only valid during the call. */
   onFrame(frame: Uint8Array): void;

@@ -37,7 +37,7 @@ function sent<T>(handed: T): T {
 
 /** Orders of somebody without a session, while the cluster is open. */
 function letAnonymousOnlyObserve(server: TableServer): void {
-  const nobody = { onOpen: () => {}, onFrame: () => {}, onClose: () => {} };
+  const nobody = { onProgress: () => {}, onOpen: () => {}, onFrame: () => {}, onClose: () => {} };
   const connection = server.connect(`${server.endpoints[0]}/v1`, nobody);
   const head = (count: number) => ({ sequence: count + 1, mark: count, acknowledged: [] });
   const everything = { key: "", isPrefix: true } as const;

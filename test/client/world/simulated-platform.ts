@@ -141,6 +141,7 @@ export class SimulatedPlatform implements Platform {
   open(url: string, events: TransportEvents): Transport {
     const call = this.#carry((task: () => void) => this.#whenRunning(task));
     const connection = this.#server.connect(url, {
+      onProgress: () => call(() => events.onProgress()),
       onOpen: () => call(() => events.onOpen()),
       onFrame: (frame) => call(() => events.onFrame(frame)),
       onClose: (code, reason) => call(() => events.onClose(code, reason)),

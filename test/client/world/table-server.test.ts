@@ -31,6 +31,7 @@ class HandWritten {
 
   constructor(server: TableServer) {
     this.#transport = server.connect(`${server.endpoints[0]}/v1`, {
+      onProgress: () => undefined,
       onOpen: () => undefined,
       onFrame: (frame) => this.said.push(...decodeServerFrame(frame)),
       onClose: () => undefined,
