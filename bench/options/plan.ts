@@ -50,6 +50,9 @@ export const DOORS = "doors";
 export const DOORS_TURNS = 3;
 
 export const DOORS_PLAN: readonly PlannedStep[] = [
+  { workload: "uncontended", flags: { workers: 1 }, peers: ["redis-aof", "redis-door"] },
+  { workload: "uncontended", flags: { workers: 64 }, peers: ["redis-aof", "redis-door"] },
+  { workload: "contended", flags: { workers: 64 }, peers: ["redis-aof", "redis-door"] },
   {
     workload: "uncontended",
     flags: { workers: 1_024 },

@@ -8,6 +8,7 @@ import { connectHttp } from "./http-client.js";
 import { packageVersion } from "./load-package.js";
 import type { PeerClient, PeerKind, RunningPeer } from "./peer.js";
 import type { PeerLoad } from "./peer-load.js";
+import { connectRedis } from "./redis/redis-locks.js";
 import { connectRedlockClients } from "./redis/redlock-client.js";
 
 const NODES = 3;
@@ -33,15 +34,29 @@ export const httpDoor: PeerKind = doorKind(async () => ({
 }));
 
 /** As an application has it whose client finds the master through sentinels: one server. */
-export const redlockDoor: PeerKind = doorKind(async () => {
-  const ports = await freePorts(NODES);
-  return {
-    about: "three nodes, the package redlock unchanged at the Redis port of the leader",
-    client: `${packageVersion("redlock5")} over ${packageVersion("ioredis")}`,
-    flagsOf: (node) => [`--redis-listen=127.0.0.1:${ports[node - 1]}`],
-    connect: (_cluster, leader, load) => connectRedlockClients([ports[leader] ?? 0], load),
-  };
-});
+function redisPortKind(
+  about: string,
+  packages: readonly string[],
+  connect: (port: number, load: PeerLoad) => Promise<PeerClient[]>,
+): PeerKind {
+  return doorKind(async () => {
+    const ports = await freePorts(NODES);
+    return {
+      about: `three nodes, ${about} at the Redis port of the leader`,
+      client: packages.map(packageVersion).join(" over "),
+      flagsOf: (node) => [`--redis-listen=127.0.0.1:${ports[node - 1]}`],
+      connect: (_cluster, leader, load) => connect(ports[leader] ?? 0, load),
+    };
+  });
+}
+
+export const redisDoor: PeerKind = redisPortKind("the client of redis", ["ioredis"], connectRedis);
+
+export const redlockDoor: PeerKind = redisPortKind(
+  "the package redlock unchanged",
+  ["redlock5", "ioredis"],
+  (port, load) => connectRedlockClients([port], load),
+);
 
 function doorKind(make: () => Promise<Door>): PeerKind {
   return {

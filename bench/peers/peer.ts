@@ -13,6 +13,7 @@ export const PEER_NAMES = [
   "redis-aof",
   "redlock",
   "redlock-client",
+  "redis-door",
   "redlock-door",
   "http-door",
   "etcd",

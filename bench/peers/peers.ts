@@ -1,5 +1,5 @@
 /** All peers, by their names on the command line and in the results. */
-import { httpDoor, redlockDoor } from "./door-peer.js";
+import { httpDoor, redisDoor, redlockDoor } from "./door-peer.js";
 import { etcd } from "./etcd/etcd-peer.js";
 import { hazelcast } from "./hazelcast/hazelcast-peer.js";
 import type { PeerKind, PeerName } from "./peer.js";
@@ -12,6 +12,7 @@ export const PEERS: Readonly<Record<PeerName, PeerKind>> = {
   "redis-aof": redisAof,
   redlock,
   "redlock-client": redlockClient,
+  "redis-door": redisDoor,
   "redlock-door": redlockDoor,
   "http-door": httpDoor,
   etcd,

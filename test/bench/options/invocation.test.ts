@@ -54,6 +54,9 @@ test("the doors are measured in turns, on this system and on the one they were m
   expect(turns).toBe(3);
   expect(several("doors", "--turns", "5").turns).toBe(5);
   expect(steps.map((step) => [step.argv.join(" "), ...namesOf(step).slice(1)])).toEqual([
+    ["uncontended --workers=1 --seconds=2", "redis-aof", "redis-door"],
+    ["uncontended --workers=64 --seconds=2", "redis-aof", "redis-door"],
+    ["contended --workers=64 --seconds=2", "redis-aof", "redis-door"],
     ["uncontended --workers=1024 --seconds=2", "redlock-client", "redlock-door"],
     ["uncontended --workers=64 --seconds=2", "redlock-client", "redlock-door"],
     ["uncontended --workers=64 --connections=64 --seconds=2", "http-door"],
