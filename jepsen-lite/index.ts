@@ -5,9 +5,9 @@ export type {
   HeldLock,
   Operation,
   PlainLocks,
-  PlainTask,
+  PlainWorker,
   StoreCalls,
-  Task,
+  Worker,
   Workload,
   WorkloadModel,
 } from "./workloads/workload.js";

@@ -274,7 +274,7 @@ export class Attack {
       workloads: workloads.map(({ name }) => name),
       modules: options.workloadModules,
       keys: options.keys,
-      tasks: options.tasks,
+      workers: options.workers,
       ttlMs: options.ttlMs,
       isFenced: options.isFenced,
       storePort: store?.port ?? 0,

@@ -196,7 +196,7 @@ export class ClientCrew {
         this.#holds.get(client)?.event(line);
         for (const onEvent of this.#awaiting) onEvent(client, line);
       }
-      // A late note may be about an earlier session of the task.
+      // A late note may be about an earlier session of the worker.
       if (process !== "nemesis" && type !== "info") {
         const processes = this.#processes.get(source);
         const name = `${workload} ${process}`;

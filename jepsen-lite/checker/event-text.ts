@@ -73,7 +73,7 @@ export function nameOf({ client, process }: HistoryEvent): string {
   return client === undefined ? `process ${process}` : `client ${client}`;
 }
 
-/** With the process, which distinguishes the tasks of one client. */
+/** With the process, which distinguishes the workers of one client. */
 function fullName(event: HistoryEvent): string {
   const { client, process } = event;
   return client === undefined ? nameOf(event) : `client ${client} (process ${process})`;
@@ -88,8 +88,8 @@ export function namesOf(
     return ["two processes", `process ${one.process}`, `process ${other.process}`];
   }
   if (one.client !== other.client) return ["two clients", nameOf(one), nameOf(other)];
-  const tasks = `two tasks of client ${one.client}`;
-  return [tasks, `process ${one.process}`, `process ${other.process}`];
+  const workers = `two workers of client ${one.client}`;
+  return [workers, `process ${one.process}`, `process ${other.process}`];
 }
 
 /** ` from 7.773 s to 7.912 s`; "" if a history has no times. */

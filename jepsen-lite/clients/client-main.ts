@@ -1,5 +1,5 @@
 /**
- * A client process: runs the tasks of its workloads until it is ordered to finish, killed or
+ * A client process: runs the workers of its workloads until it is ordered to finish, killed or
  * stopped. Its standard input ends with the harness, and then the process ends too.
  */
 import { setMaxListeners } from "node:events";
@@ -12,7 +12,7 @@ import { findWorkloads } from "../workloads/catalogue.js";
 import { keysOf } from "../workloads/keys.js";
 import type { PlainLocks, Workload } from "../workloads/workload.js";
 import type { ClientOrder, ClientPlan } from "./client-messages.js";
-import { ClientTask, connectAs, PlainClientTask, type TaskParts } from "./client-task.js";
+import { ClientWorker, connectAs, PlainClientWorker, type WorkerParts } from "./client-worker.js";
 import { Recorder } from "./recorder.js";
 import { WallClock } from "./wall-clock.js";
 
@@ -22,7 +22,7 @@ const FINISH_MS_MAX = 8_000;
 async function main(plan: ClientPlan): Promise<void> {
   const recorder = new Recorder(plan.client, BigInt(plan.originNs));
   const end = new AbortController();
-  // Every sleep of every task listens, which is not a leak.
+  // Every sleep of every worker listens, which is not a leak.
   setMaxListeners(0, end.signal);
   const orders = listen(end);
   try {
@@ -37,11 +37,11 @@ async function main(plan: ClientPlan): Promise<void> {
       }),
     );
     recorder.ready();
-    let taskCount = 0;
+    let workerCount = 0;
     const runs = crews.map((crew, index) => {
-      const count = 1 + Math.min(plan.tasks, workloads[index]?.tasksMax ?? plan.tasks);
-      taskCount += count;
-      return crew?.(taskCount - count, count);
+      const count = 1 + Math.min(plan.workers, workloads[index]?.workersMax ?? plan.workers);
+      workerCount += count;
+      return crew?.(workerCount - count, count);
     });
     await Promise.all(runs);
     store.close();
@@ -51,12 +51,12 @@ async function main(plan: ClientPlan): Promise<void> {
   recorder.stop();
 }
 
-/** Runs `count` tasks of one workload, numbered from `firstNumber`, until the load ends. */
+/** Runs `count` workers of one workload, numbered from `firstNumber`, until the load ends. */
 type Crew = (firstNumber: number, count: number) => Promise<void>;
 
-type Shared = Omit<TaskParts, "locks" | "identity">;
+type Shared = Omit<WorkerParts, "locks" | "identity">;
 
-/** One client for each identity, for which the tasks of all processes work in turn. */
+/** One client for each identity, for which the workers of all processes work in turn. */
 async function connectedCrew(parts: Shared): Promise<Crew | undefined> {
   const { plan, workload } = parts;
   const { identities = [""] } = workload;
@@ -64,27 +64,27 @@ async function connectedCrew(parts: Shared): Promise<Crew | undefined> {
   const clients = (await Promise.all(connecting)).filter((client) => client !== undefined);
   if (clients.length < identities.length) return undefined;
   return (firstNumber, count) => {
-    const tasks = Array.from({ length: count }, (_, index) => {
+    const workers = Array.from({ length: count }, (_, index) => {
       const turn = (plan.client + index) % identities.length;
       const [identity, locks] = [identities[turn] ?? "", clients[turn] as Client];
-      return new ClientTask({ ...parts, identity, locks }, index, firstNumber + index);
+      return new ClientWorker({ ...parts, identity, locks }, index, firstNumber + index);
     });
-    return run(workload, tasks, clients);
+    return run(workload, workers, clients);
   };
 }
 
-/** All tasks but the last take rounds; the last one does the background work. */
+/** All workers but the last take rounds; the last one does the background work. */
 async function run(
   workload: Workload,
-  tasks: readonly ClientTask[],
+  workers: readonly ClientWorker[],
   clients: readonly Client[],
 ): Promise<void> {
-  const rounds = tasks.slice(0, -1).map(async (task) => {
-    while (!task.signal.aborted) await workload.step(task);
+  const rounds = workers.slice(0, -1).map(async (worker) => {
+    while (!worker.signal.aborted) await workload.step(worker);
   });
-  const last = tasks.at(-1);
+  const last = workers.at(-1);
   await Promise.all([...rounds, last && workload.background?.(last)]);
-  const [first] = tasks;
+  const [first] = workers;
   if (first?.isOfFirstClient === true) {
     for (const key of first.keys) await workload.finalRead?.(first, key);
   }
@@ -97,12 +97,12 @@ async function peerCrew(parts: Shared, orders: ClientOrders): Promise<Crew> {
   const locks = await peerLocks(plan, orders);
   return async (firstNumber, count) => {
     const rounds = Array.from({ length: count - 1 }, async (_, index) => {
-      const task = new PlainClientTask(
+      const worker = new PlainClientWorker(
         { ...parts, locks, identity: "" },
         index,
         firstNumber + index,
       );
-      while (!task.signal.aborted) await workload.plainStep?.(task);
+      while (!worker.signal.aborted) await workload.plainStep?.(worker);
     });
     await Promise.all(rounds);
     await locks.close();

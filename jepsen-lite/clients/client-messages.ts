@@ -27,7 +27,7 @@ export interface ClientPlan {
   /** Modules of workloads that are not built in. */
   readonly modules: readonly string[];
   readonly keys: number;
-  readonly tasks: number;
+  readonly workers: number;
   readonly ttlMs: number;
   readonly isFenced: boolean;
   /** Port of the store, 0 if no workload needs it, and how long to think between its calls. */

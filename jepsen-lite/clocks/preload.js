@@ -34,7 +34,7 @@ export function paceClocks() {
   const uptime = pacedClock(os.uptime);
   let rate = 1;
   const timed = (start) => {
-    const paced = (task, delayMs = 0, ...words) => start(task, delayMs / rate, ...words);
+    const paced = (callback, delayMs = 0, ...words) => start(callback, delayMs / rate, ...words);
     return Object.assign(paced, start);
   };
   performance.now = monotonic.show;

@@ -6,7 +6,7 @@
 export type EventType = "invoke" | "ok" | "fail" | "info";
 
 export interface HistoryEvent {
-  /** A task of a client, counted over all clients; `nemesis` for notes of the harness. */
+  /** A worker of a client, counted over all clients; `nemesis` for notes of the harness. */
   readonly process: number | "nemesis";
   readonly type: EventType;
   readonly f: string;
@@ -26,18 +26,18 @@ export interface HistoryEvent {
 }
 
 /**
- * Tasks of one life of one client have neighbouring numbers, and no number occurs twice in a run.
- * Lives take the lower part, so that numbers stay readable: client 2, first life, task 3 is 2003.
+ * Workers of one life of one client have neighbouring numbers, and no number occurs twice in a run.
+ * Lives take the lower part, so that numbers stay readable: client 2, first life, worker 3 is 2003.
  */
-const TASKS_MAX = 1_000;
+const WORKERS_MAX = 1_000;
 const LIVES_STEP = 100_000;
 
-export function processNumber(client: number, life: number, task: number): number {
-  return life * LIVES_STEP + client * TASKS_MAX + task;
+export function processNumber(client: number, life: number, worker: number): number {
+  return life * LIVES_STEP + client * WORKERS_MAX + worker;
 }
 
 export function clientOfProcess(process: number): number {
-  return Math.floor((process % LIVES_STEP) / TASKS_MAX);
+  return Math.floor((process % LIVES_STEP) / WORKERS_MAX);
 }
 
 /** The name of a history: the workload, or the part of it that is judged separately. */

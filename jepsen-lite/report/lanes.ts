@@ -114,7 +114,7 @@ function shortToken(token: number): string {
   return `…${String(token).slice(-5)}`;
 }
 
-/** A row for each client, with a lane for each of its tasks. */
+/** A row for each client, with a lane for each of its workers. */
 export function operationRows(data: ReportData, scale: TimeScale): Markup[] {
   const clients = new Set(data.operations.map(({ process }) => clientOfProcess(process)));
   return [...clients]
@@ -123,12 +123,12 @@ export function operationRows(data: ReportData, scale: TimeScale): Markup[] {
       const operations = data.operations.filter(
         ({ process }) => clientOfProcess(process) === client,
       );
-      const tasks = [...new Set(operations.map(taskOf))].sort((a, b) => a - b);
+      const workers = [...new Set(operations.map(workerOf))].sort((a, b) => a - b);
       const bars = operations.map((operation) => {
-        return operationBar(operation, tasks.indexOf(taskOf(operation)), scale);
+        return operationBar(operation, workers.indexOf(workerOf(operation)), scale);
       });
       const label = html`<i class="dot c${client % COLOURS}"></i>client ${client}`;
-      return row(label, tasks.length * PROCESS_LANE_PX + 6, html`${bars}`);
+      return row(label, workers.length * PROCESS_LANE_PX + 6, html`${bars}`);
     });
 }
 
@@ -141,7 +141,7 @@ function operationBar(operation: DrawnOperation, lane: number, scale: TimeScale)
   return html`<rect class="op ${outcome}" x="${scale.at(startMs)}" width="${scale.span(startMs, endMs)}" y="${y}" height="5" data-t="${tip}"/>`;
 }
 
-function taskOf({ process }: DrawnOperation): number {
+function workerOf({ process }: DrawnOperation): number {
   return process % LIVES_STEP;
 }
 

@@ -142,7 +142,7 @@ function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
     `--seed ${options.seed}`,
     `--nodes ${options.nodes}`,
     `--clients ${options.clients}`,
-    `--tasks ${options.tasks}`,
+    `--workers ${options.workers}`,
     `--keys ${options.keys}`,
     `--ttl ${options.ttlMs}`,
     ...(options.isFenced ? [] : ["--unfenced"]),
@@ -224,7 +224,7 @@ function configurationOf({ system, options, workloads, nemeses, result }: Outcom
     ["load and faults", `${options.seconds} s`],
     ["seed", String(options.seed)],
     ["nodes", `${options.nodes}, ${options.usesNamespaces ? "network namespaces" : "proxies"}`],
-    ["clients", `${options.clients} processes, ${options.tasks} tasks for each workload`],
+    ["clients", `${options.clients} processes, ${options.workers} workers for each workload`],
     ["keys", `${options.keys} of each workload`],
     ["lease", `${options.ttlMs} ms`],
     [

@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly nodes: number;
   readonly clients: number;
   /** In each client, for each workload. */
-  readonly tasks: number;
+  readonly workers: number;
   readonly keys: number;
   readonly ttlMs: number;
   readonly isFenced: boolean;
@@ -45,7 +45,7 @@ export interface RunOptions {
   readonly isQuiet: boolean;
 }
 
-type SameFlags = "schedule" | "seed" | "nodes" | "clients" | "tasks" | "keys";
+type SameFlags = "schedule" | "seed" | "nodes" | "clients" | "workers" | "keys";
 
 interface RunFlags extends Pick<RunOptions, SameFlags> {
   readonly workload?: readonly string[];
@@ -130,7 +130,7 @@ function runCommandLine(): Command {
     )
     .option("--nodes <n>", "number of nodes", oneOf([1, 3, 5, 7]), 3)
     .option("--clients <n>", "number of client processes", wholeFrom(1, 50), 4)
-    .option("--tasks <n>", "tasks in each client, for each workload", wholeFrom(1, 50), 2)
+    .option("--workers <n>", "workers in each client, for each workload", wholeFrom(1, 50), 2)
     .option("--keys <n>", "keys of each workload", wholeFrom(1, 1_000), 3)
     .option("--ttl <ms>", "lease of the clients", wholeFrom(1_000, 600_000), 2_000)
     .option("--unfenced", "the guarded store compares no tokens: updates are expected to be lost")
@@ -151,7 +151,7 @@ export function parseRunOptions(argv: readonly string[]): RunOptions | string {
   const read = readCommandLine<RunFlags>(runCommandLine(), argv);
   if (typeof read === "string") return read;
   const { flags } = read;
-  const { schedule, seed, nodes, clients, tasks, keys } = flags;
+  const { schedule, seed, nodes, clients, workers, keys } = flags;
   const { peers, workloads, nemeses } = chosenNames(flags);
   return {
     workloads: workloads.names,
@@ -164,7 +164,7 @@ export function parseRunOptions(argv: readonly string[]): RunOptions | string {
     seed,
     nodes,
     clients,
-    tasks,
+    workers,
     keys,
     ttlMs: flags.ttl,
     isFenced: flags.unfenced !== true,

@@ -1,5 +1,5 @@
 /**
- * The process that compares one history with its model. The task is its only argument, as JSON; the answer
+ * The process that compares one history with its model. The plan is its only argument, as JSON; the answer
  * goes to stdout as JSON, and why there is none to stderr, in one line.
  */
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import {
 } from "../checker/index.js";
 import type { HistoryModel } from "../workloads/workload.js";
 
-export interface CheckTask {
+export interface CheckPlan {
   readonly model: HistoryModel;
   readonly file: string;
   readonly tokensRise: TokensRise;
@@ -29,7 +29,7 @@ const MODELS: Readonly<Record<HistoryModel, Model>> = {
   "cas-register": casRegisterModel(),
 };
 
-function answer({ model, file, tokensRise, timeMs }: CheckTask): string {
+function answer({ model, file, tokensRise, timeMs }: CheckPlan): string {
   // It may be the word of somebody's own workload.
   if (!Object.hasOwn(MODELS, model)) throw new RangeError(`there is no model ${model}`);
   const events = readJsonLines(readFileSync(file));
@@ -38,7 +38,7 @@ function answer({ model, file, tokensRise, timeMs }: CheckTask): string {
 }
 
 try {
-  process.stdout.write(`${answer(JSON.parse(process.argv[2] ?? "") as CheckTask)}\n`);
+  process.stdout.write(`${answer(JSON.parse(process.argv[2] ?? "") as CheckPlan)}\n`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

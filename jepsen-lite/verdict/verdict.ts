@@ -13,7 +13,7 @@ import { runnerOf } from "../harness/scripts.js";
 import { clientOfProcess, historyName } from "../history/history-event.js";
 import type { HistoryModel, Workload, WorkloadModel } from "../workloads/workload.js";
 import type { Anomaly } from "./anomaly.js";
-import type { CheckTask } from "./check-main.js";
+import type { CheckPlan } from "./check-main.js";
 import type { CheckResult, Validity } from "./check-result.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
@@ -141,8 +141,8 @@ async function historyCheck(
   { early, atOnce, tokensRise }: JudgeOptions,
 ): Promise<CheckResult> {
   const seconds = early.aborted ? INTERRUPTED_CHECK_SECONDS_MAX : CHECK_SECONDS_MAX;
-  const task: CheckTask = { model, file, tokensRise, timeMs: seconds * 1_000 };
-  const checker = [...runnerOf("verdict/check-main"), JSON.stringify(task)];
+  const plan: CheckPlan = { model, file, tokensRise, timeMs: seconds * 1_000 };
+  const checker = [...runnerOf("verdict/check-main"), JSON.stringify(plan)];
   const [command = "", ...rest] = [...(await parentDeathPrefix()), ...checker];
   // In a session of its own, so that Ctrl-C reaches only the harness, which decides what it means.
   const child = spawn(command, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });

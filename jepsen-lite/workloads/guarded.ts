@@ -6,7 +6,7 @@
  * was stopped overwrites what others wrote meanwhile.
  */
 import { acquire, release } from "./lock-operations.js";
-import type { PlainTask, Workload } from "./workload.js";
+import type { PlainWorker, Workload } from "./workload.js";
 
 const WAIT_MS = 3_000;
 
@@ -14,7 +14,7 @@ const GUARDING = {
   model: "lock",
   compares: ["exactly-once"],
   needsStore: true,
-  tasksMax: 1,
+  workersMax: 1,
 } as const;
 
 export const guarded: Workload = {
@@ -22,8 +22,8 @@ export const guarded: Workload = {
   about: "read, think and write to a store under a lock; --unfenced: without comparing tokens",
   ...GUARDING,
   parts: { store: "updates" },
-  step: (task) => round(task, task.isFenced),
-  plainStep: (task) => round(task, task.isFenced),
+  step: (worker) => round(worker, worker.isFenced),
+  plainStep: (worker) => round(worker, worker.isFenced),
 };
 
 export const unfenced: Workload = {
@@ -31,37 +31,37 @@ export const unfenced: Workload = {
   about: "the same with a store that compares no tokens: shows what only fencing prevents",
   ...GUARDING,
   parts: { store: "unfenced-updates" },
-  step: (task) => round(task, false),
-  plainStep: (task) => round(task, false),
+  step: (worker) => round(worker, false),
+  plainStep: (worker) => round(worker, false),
 };
 
-async function round(task: PlainTask, isFenced: boolean): Promise<void> {
-  const { locks, random } = task;
-  const key = random.pick(task.keys);
+async function round(worker: PlainWorker, isFenced: boolean): Promise<void> {
+  const { locks, random } = worker;
+  const key = random.pick(worker.keys);
   const wish = { waitMs: WAIT_MS };
-  const lock = await acquire(task, key, wish, () => locks.acquire(key, wish));
+  const lock = await acquire(worker, key, wish, () => locks.acquire(key, wish));
   if (lock === undefined) return;
-  await increment(task, key, lock.token, isFenced);
-  await release(task, lock, key);
+  await increment(worker, key, lock.token, isFenced);
+  await release(worker, lock, key);
 }
 
 /** One update: recorded as one operation whose result contains the value it replaced. */
 async function increment(
-  task: PlainTask,
+  worker: PlainWorker,
   key: string,
   token: number,
   isFenced: boolean,
 ): Promise<void> {
-  const value = task.unique();
+  const value = worker.unique();
   const update = async () => {
     const shown = isFenced ? token : 0;
-    const from = await task.store.read(key, shown);
+    const from = await worker.store.read(key, shown);
     if (from === undefined) return { from: 0, to: value, token, isWritten: false };
     // The end of the load must not shorten it: it is the time in which a pause does harm.
-    await new Promise((resolve) => setTimeout(resolve, task.random.integer(20, 250)));
-    const isWritten = await task.store.write(key, value, shown);
+    await new Promise((resolve) => setTimeout(resolve, worker.random.integer(20, 250)));
+    const isWritten = await worker.store.write(key, value, shown);
     return { from, to: value, token, isWritten };
   };
   const operation = { f: "update", key, value: { to: value, token }, part: "store" };
-  await task.record(operation, update);
+  await worker.record(operation, update);
 }

@@ -5,7 +5,7 @@
  */
 import { trueMs } from "../clocks/clock-rate.js";
 import { HoldfastError, type LockMode, type ReleaseResult } from "../sdk.js";
-import type { HeldLock, PlainTask } from "./workload.js";
+import type { HeldLock, PlainWorker } from "./workload.js";
 
 const NANOSECONDS = 1_000_000;
 /** How often a lease is checked while a lock is held. */
@@ -30,84 +30,88 @@ export interface Wish {
  * the hold, it shows others whose it is. `undefined`: not granted, or unknown.
  */
 export async function acquire<L extends HeldLock>(
-  task: PlainTask,
+  worker: PlainWorker,
   key: string | undefined,
   wish: Wish,
   act: (mark: string) => Promise<L>,
   owner?: number,
 ): Promise<L | undefined> {
-  const mark = `m${task.unique()}`;
+  const mark = `m${worker.unique()}`;
   const operation = {
     f: "acquire",
-    value: { ...wish, ttlMs: task.ttlMs, mark },
+    value: { ...wish, ttlMs: worker.ttlMs, mark },
     ...(key === undefined ? {} : { key }),
     ...(owner === undefined ? {} : { owner }),
   };
-  const lock = await task.record(
+  const lock = await worker.record(
     operation,
     () => act(mark),
-    (granted) => grantOf(task, granted),
+    (granted) => grantOf(worker, granted),
   );
-  if (lock !== undefined) noteLoss(task, lock, key);
+  if (lock !== undefined) noteLoss(worker, lock, key);
   return lock;
 }
 
 /** A grant as it is recorded in the history. */
-export function grantOf(task: PlainTask, lock: HeldLock): unknown {
+export function grantOf(worker: PlainWorker, lock: HeldLock): unknown {
   const slots = lock.items.filter((item) => item.slots.length > 0);
   return {
     token: lock.token,
-    untilNs: untilNs(task, lock),
+    untilNs: untilNs(worker, lock),
     ...(slots.length === 0
       ? {}
       : { slots: Object.fromEntries(slots.map((item) => [item.key, item.slots])) }),
   };
 }
 
-export async function release(task: PlainTask, lock: HeldLock, key?: string): Promise<void> {
+export async function release(worker: PlainWorker, lock: HeldLock, key?: string): Promise<void> {
   const operation = { f: "release", value: { token: lock.token }, ...keyed(key) };
-  await task.record(operation, async () => definite(await lock.release()));
+  await worker.record(operation, async () => definite(await lock.release()));
 }
 
 /** Holds for this long, or until it is lost; notes renewals of the lease on the way. */
-export async function hold(task: PlainTask, lock: HeldLock, milliseconds: number): Promise<void> {
+export async function hold(
+  worker: PlainWorker,
+  lock: HeldLock,
+  milliseconds: number,
+): Promise<void> {
   const endMs = performance.now() + milliseconds;
-  let seenUntilNs = untilNs(task, lock);
+  let seenUntilNs = untilNs(worker, lock);
   for (;;) {
     const restMs = endMs - performance.now();
-    if (restMs <= 0 || task.signal.aborted || !lock.isHeld) return;
-    await task.sleep(Math.min(restMs, LOOK_MS));
-    const until = untilNs(task, lock);
+    if (restMs <= 0 || worker.signal.aborted || !lock.isHeld) return;
+    await worker.sleep(Math.min(restMs, LOOK_MS));
+    const until = untilNs(worker, lock);
     if (!lock.isHeld || until < seenUntilNs + RENEWED_MS_MIN * NANOSECONDS) continue;
     seenUntilNs = until;
-    noteRenewal(task, lock);
+    noteRenewal(worker, lock);
   }
 }
 
-export function noteRenewal(task: PlainTask, lock: HeldLock): void {
+export function noteRenewal(worker: PlainWorker, lock: HeldLock): void {
   if (!lock.isHeld) return;
-  task.note({ f: "renewed", value: { token: lock.token, untilNs: untilNs(task, lock) } });
+  worker.note({ f: "renewed", value: { token: lock.token, untilNs: untilNs(worker, lock) } });
 }
 
 /**
  * The client's own deadline: until then it is certain of the hold. 0: it is over already, because
  * only the SDK knows when that was.
  */
-function untilNs(task: PlainTask, lock: HeldLock): number {
+function untilNs(worker: PlainWorker, lock: HeldLock): number {
   // The clock is read first: a pause in between makes this earlier than the deadline, never later.
-  const nowNs = task.now();
+  const nowNs = worker.now();
   const { remainingMs } = lock;
   return remainingMs > 0 ? nowNs + Math.floor(trueMs(remainingMs) * NANOSECONDS) : 0;
 }
 
-export function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {
+export function noteLoss(worker: PlainWorker, lock: HeldLock, key: string | undefined): void {
   const { signal } = lock;
   signal.addEventListener("abort", () => {
     const error: unknown = signal.reason;
     // A release aborts the signal too, and is recorded as such.
     if (!(error instanceof HoldfastError) || error.code !== "LOCK_LOST") return;
     const { token } = lock;
-    task.note({ f: "lost", value: { token, reason: error.details["reason"] }, ...keyed(key) });
+    worker.note({ f: "lost", value: { token, reason: error.details["reason"] }, ...keyed(key) });
   });
 }
 

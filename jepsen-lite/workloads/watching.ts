@@ -4,25 +4,29 @@
  * hold it is even if its client was never told.
  */
 import type { Client } from "../sdk.js";
-import type { Task } from "./workload.js";
+import type { Worker } from "./workload.js";
 
 const AGAIN_MS = 100;
 
 /** Notes every change of these keys, and opens a new stream if one cannot continue. */
-export async function watchKeys(task: Task, prefix: string): Promise<void> {
-  for (let streams = 0; !task.signal.aborted; streams += 1) {
-    const watch = `${task.process}-${streams}`;
+export async function watchKeys(worker: Worker, prefix: string): Promise<void> {
+  for (let streams = 0; !worker.signal.aborted; streams += 1) {
+    const watch = `${worker.process}-${streams}`;
     try {
-      for await (const change of task.client.watch({ prefix }, { signal: task.signal })) {
+      for await (const change of worker.client.watch({ prefix }, { signal: worker.signal })) {
         const { key, revision, token } = change;
         const kind = change.type === "ended" ? change.reason : change.type;
         const named = { mark: change.value === "" ? change.sessionName : change.value };
         const at = [revision.index, revision.number];
-        task.note({ f: "change", key, value: { watch, revision: at, kind, key, token, ...named } });
+        worker.note({
+          f: "change",
+          key,
+          value: { watch, revision: at, kind, key, token, ...named },
+        });
       }
     } catch {
       // Too far behind, or the session is gone: the next stream begins with the current state.
-      await task.sleep(AGAIN_MS);
+      await worker.sleep(AGAIN_MS);
     }
   }
 }
@@ -37,6 +41,6 @@ export async function holdsOf(client: Pick<Client, "inspect">, key: string) {
   };
 }
 
-export async function inspect(task: Task, key: string): Promise<void> {
-  await task.record({ f: "inspect", key }, () => holdsOf(task.client, key));
+export async function inspect(worker: Worker, key: string): Promise<void> {
+  await worker.record({ f: "inspect", key }, () => holdsOf(worker.client, key));
 }

@@ -1,5 +1,5 @@
 /**
- * The interface of a workload: the operations that the tasks of all clients repeat, and the model
+ * The interface of a workload: the operations that the workers of all clients repeat, and the model
  * that judges their history. A custom workload is a module that exports one of these as `workload`;
  * `docs/jepsen-lite.md` shows how.
  */
@@ -45,10 +45,10 @@ export interface Workload {
    * history is made to have data. If one of them gets none, the run reports it.
    */
   readonly compares?: readonly LockCheck[];
-  /** The largest number of tasks in each client, if less than `--tasks`; default: no limit. */
-  readonly tasksMax?: number;
+  /** The largest number of workers in each client, if less than `--workers`; default: no limit. */
+  readonly workersMax?: number;
   /**
-   * The identities for which its tasks work in turn; its history says which. A run with such a
+   * The identities for which its workers work in turn; its history says which. A run with such a
    * workload closes its cluster, and everybody else works as one identity with all rights.
    */
   readonly identities?: readonly string[];
@@ -56,14 +56,14 @@ export interface Workload {
   readonly needsStore?: boolean;
   /** Whether the nodes have to serve lock clients of Redis. */
   readonly needsRedis?: boolean;
-  /** One round of one task. Called again as soon as it resolves, until the load ends. */
-  step(task: Task): Promise<void>;
+  /** One round of one worker. Called again as soon as it resolves, until the load ends. */
+  step(worker: Worker): Promise<void>;
   /** The same round with plain locks only: such a workload can be run against other systems too. */
-  plainStep?(task: PlainTask): Promise<void>;
-  /** Runs alongside the rounds, once in each client, until `task.signal`. */
-  background?(task: Task): Promise<void>;
-  /** After everything was healed, once for each key, by a task of the first client. */
-  finalRead?(task: Task, key: string): Promise<void>;
+  plainStep?(worker: PlainWorker): Promise<void>;
+  /** Runs alongside the rounds, once in each client, until `worker.signal`. */
+  background?(worker: Worker): Promise<void>;
+  /** After everything was healed, once for each key, by a worker of the first client. */
+  finalRead?(worker: Worker, key: string): Promise<void>;
 }
 
 /** The name of an operation in the history. */
@@ -72,10 +72,10 @@ export interface Operation {
   readonly key?: string;
   readonly value?: unknown;
   readonly owner?: number;
-  /** Default: the session of the task's client. */
+  /** Default: the session of the worker's client. */
   readonly session?: number;
   /**
-   * The credential that is shown; default: the task's credential, in workloads with `identities`.
+   * The credential that is shown; default: the worker's credential, in workloads with `identities`.
    */
   readonly as?: string;
   /** One of the workload's `parts`, if it is not judged by `model`. */
@@ -96,10 +96,10 @@ export type HeldLock = Pick<
 >;
 
 /** One thread of control within a client: does one operation at a time. */
-export interface PlainTask {
+export interface PlainWorker {
   /** Its number in the history. */
   readonly process: number;
-  /** 0 for the first task in each client. */
+  /** 0 for the first worker in each client. */
   readonly index: number;
   /** The locks of the system under attack. */
   readonly locks: PlainLocks;
@@ -128,12 +128,12 @@ export interface PlainTask {
   note(fields: Omit<EventFields, "process">): void;
   /** Resolves after this time, or at once when the load has ended. */
   sleep(milliseconds: number): Promise<void>;
-  /** A value that no other task of the run makes. */
+  /** A value that no other worker of the run makes. */
   unique(): number;
 }
 
-/** A task of a run against Holdfast, with all functions of its SDK. */
-export interface Task extends PlainTask {
+/** A worker of a run against Holdfast, with all functions of its SDK. */
+export interface Worker extends PlainWorker {
   /** Connected; its session is this workload's own in this client process. */
   readonly client: Client;
   /** For which it works, in workloads with `identities`; else "". */
@@ -146,7 +146,7 @@ export interface Task extends PlainTask {
   readonly accessToken: string | undefined;
   /** The access tokens of the run and where to use them. Only if its cluster is closed. */
   readonly keyring: Keyring;
-  /** A further client, with a session of its own; the caller closes it. By default as the task. */
+  /** A further client, with a session of its own; the caller closes it. By default as the worker. */
   connect(options?: ConnectOptions): Promise<Client>;
   /** A connection without a session; the caller closes it. Without a token it is anonymous. */
   connectAdmin(token: string | undefined): Promise<Admin>;

@@ -19,7 +19,7 @@ import type { Line } from "./checker/histories.js";
 const MS = 1_000_000;
 const BIG = 3_764_820_767_670_000;
 
-/** One line every 10 ms; a process with four digits is a task of the client of its first digit. */
+/** One line every 10 ms; a process with four digits is a worker of the client of its first digit. */
 function eventsOf(lines: readonly Line[], firstMs = 7_000) {
   return lines.map(([process, type, f, value, more], position) => {
     const client = typeof process === "number" ? Math.floor(process / 1_000) : undefined;
@@ -235,9 +235,9 @@ test("two holders are described in one sentence, with who, when and by which tok
   ]);
 });
 
-test("two tasks of one client are told apart, and so are processes without a client", () => {
+test("two workers of one client are told apart, and so are processes without a client", () => {
   const oneClient = found("exclusion", [...acquired(3_000, 5), ...acquired(3_001, 9)]);
-  expect(oneClient?.text).toMatch(/^two tasks of client 3 held `a`.*process 3000.*process 3001/);
+  expect(oneClient?.text).toMatch(/^two workers of client 3 held `a`.*process 3000.*process 3001/);
   const bare = [...acquired(1, 5), ...acquired(2, 9)].map(([process, type, f, value, more], at) =>
     toEvent({ process, type, f, value, ...more }, at + 1, at),
   );

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { HoldfastError } from "../../jepsen-lite/sdk.js";
 import { release } from "../../jepsen-lite/workloads/lock-operations.js";
-import type { HeldLock, PlainTask } from "../../jepsen-lite/workloads/workload.js";
+import type { HeldLock, PlainWorker } from "../../jepsen-lite/workloads/workload.js";
 
 /** What was recorded of a release with this result: the answer, or the code of the failure. */
 async function recorded(result: Awaited<ReturnType<HeldLock["release"]>>): Promise<unknown> {
@@ -11,7 +11,7 @@ async function recorded(result: Awaited<ReturnType<HeldLock["release"]>>): Promi
     answer = await act().catch((error: HoldfastError) => [error.code, error.details]);
   };
   const lock = { token: 5, release: async () => result } as Partial<HeldLock> as HeldLock;
-  await release({ record } as Partial<PlainTask> as PlainTask, lock, "k");
+  await release({ record } as Partial<PlainWorker> as PlainWorker, lock, "k");
   return answer;
 }
 

@@ -6,7 +6,7 @@
 import { areaOf, LOCK_IDENTITIES } from "../../access/keyring.js";
 import { acquire, hold, release } from "../lock-operations.js";
 import { inspect } from "../watching.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 import { intrude, limitKeyOf, listed } from "./intruder.js";
 
 /** Few, so that requests wait while their rights change. */
@@ -21,32 +21,32 @@ export const identities: Workload = {
   compares: ["exactly-once", "access", "denials"],
   identities: LOCK_IDENTITIES,
   background: intrude,
-  async step(task) {
-    const { client, random } = task;
-    const area = areaFor(task);
-    const key = `${area}${random.below(Math.min(KEYS_MAX, task.keys.length))}`;
+  async step(worker) {
+    const { client, random } = worker;
+    const area = areaFor(worker);
+    const key = `${area}${random.below(Math.min(KEYS_MAX, worker.keys.length))}`;
     const choice = random.next();
     if (choice < 0.1) {
-      await inspect(task, key);
+      await inspect(worker, key);
     } else if (choice < 0.14) {
-      await task.record({ f: "list" }, () => listed(client));
+      await worker.record({ f: "list" }, () => listed(client));
     } else if (choice < 0.18) {
       const limited = limitKeyOf(area);
       const limit = random.integer(1, 9);
-      await task.record({ f: "set-limit", key: limited }, () => client.setLimit(limited, limit));
+      await worker.record({ f: "set-limit", key: limited }, () => client.setLimit(limited, limit));
     } else {
       const wish = { waitMs: random.pick([0, 300, 1_500]) };
       const take = (value: string) => client.acquire(key, { ...wish, value });
-      const lock = await acquire(task, key, wish, take);
+      const lock = await acquire(worker, key, wish, take);
       if (lock === undefined) return;
-      await hold(task, lock, random.integer(0, 30));
-      await release(task, lock, key);
+      await hold(worker, lock, random.integer(0, 30));
+      await release(worker, lock, key);
     }
   },
 };
 
 /** Its own, mostly; now and then the one it had before, or one of another identity. */
-function areaFor({ identity, keyring, random }: Task): string {
+function areaFor({ identity, keyring, random }: Worker): string {
   const numberOf = (name: string) => keyring.areas[name] ?? 1;
   const choice = random.next();
   if (choice < TRESPASS_SHARE) {

@@ -14,7 +14,7 @@ import {
 import { type Admin, type Client, HoldfastError } from "../../sdk.js";
 import { grantOf } from "../lock-operations.js";
 import { holdsOf } from "../watching.js";
-import type { Operation, Task } from "../workload.js";
+import type { Operation, Worker } from "../workload.js";
 
 const ANONYMOUS = "anonymous";
 const FORGED = "forged";
@@ -23,11 +23,11 @@ const FORGED_TOKEN = "hunter2-hunter2-hunter2-hunter2";
 const LISTED_MAX = 50;
 const RIGHTS = ["grant", "put-credential"] as const;
 
-export async function intrude(task: Task): Promise<void> {
-  const intruder = new Intruder(task);
-  while (!task.signal.aborted) {
+export async function intrude(worker: Worker): Promise<void> {
+  const intruder = new Intruder(worker);
+  while (!worker.signal.aborted) {
     await intruder.attempt();
-    await task.sleep(task.random.integer(10, 80));
+    await worker.sleep(worker.random.integer(10, 80));
   }
   await intruder.close();
 }
@@ -48,16 +48,16 @@ export function limitKeyOf(area: string): string {
 }
 
 class Intruder {
-  readonly #task: Task;
+  readonly #worker: Worker;
   /** Open sessions, by credential. */
   readonly #clients = new Map<string, Client>();
 
-  constructor(task: Task) {
-    this.#task = task;
+  constructor(worker: Worker) {
+    this.#worker = worker;
   }
 
   async attempt(): Promise<void> {
-    const { random, keyring } = this.#task;
+    const { random, keyring } = this.#worker;
     const { leaver, removed } = keyring;
     const strangers = [ANONYMOUS, FORGED, credentialOf(OBSERVER), ...removed];
     const guests = [credentialOf(FICKLE), leaver, ...this.#clients.keys()];
@@ -71,7 +71,7 @@ class Intruder {
 
   /** Without a session. */
   async #orderAs(as: string): Promise<void> {
-    const { random } = this.#task;
+    const { random } = this.#worker;
     const area = this.#someArea();
     const key = `${area}0`;
     const f = random.pick(["inspect", "list", "set-limit", "revoke", ...RIGHTS] as const);
@@ -84,17 +84,17 @@ class Intruder {
     };
     const operation = { f, as, ...named, ...(isRight(f) ? value[f] : {}) };
     await this.#record(operation, undefined, async () => {
-      await using admin = await reached(this.#task.connectAdmin(this.#tokenOf(as)));
+      await using admin = await reached(this.#worker.connectAdmin(this.#tokenOf(as)));
       return await order(admin, f, { key, limited: limitKeyOf(area), as, credential });
     });
   }
 
   async #visitAs(as: string): Promise<void> {
-    const { random } = this.#task;
+    const { random } = this.#worker;
     const client = this.#clients.get(as) ?? (await this.#open(as));
     if (client === undefined) return;
     const area = this.#someArea();
-    const key = `${area}${random.below(this.#task.keys.length)}`;
+    const key = `${area}${random.below(this.#worker.keys.length)}`;
     const choice = random.next();
     if (choice < 0.6) {
       await this.#lock(as, client, key);
@@ -104,7 +104,7 @@ class Intruder {
         await client.setLimit(limited, random.integer(1, 9));
       });
     } else if (choice < 0.8) {
-      const { session } = this.#task.client;
+      const { session } = this.#worker.client;
       if (session === 0) return;
       await this.#record({ f: "end-session", as }, client, () => client.endSession(session));
     } else if (choice < 0.9) {
@@ -120,9 +120,9 @@ class Intruder {
 
   async #open(as: string): Promise<Client | undefined> {
     const token = this.#tokenOf(as);
-    const client = await this.#task.record(
+    const client = await this.#worker.record(
       { f: "open", as, session: 0 },
-      () => reached(this.#task.connect({ token })),
+      () => reached(this.#worker.connect({ token })),
       () => undefined,
     );
     if (client !== undefined) this.#clients.set(as, client);
@@ -130,16 +130,16 @@ class Intruder {
   }
 
   async #lock(as: string, client: Client, key: string): Promise<void> {
-    const { ttlMs, random } = this.#task;
+    const { ttlMs, random } = this.#worker;
     const waitMs = random.pick([0, 500]);
     const lock = await this.#record(
       { f: "acquire", key, as, value: { waitMs, ttlMs } },
       client,
       () => client.acquire(key, { waitMs }),
-      (granted) => grantOf(this.#task, granted),
+      (granted) => grantOf(this.#worker, granted),
     );
     if (lock === undefined) return;
-    await this.#task.sleep(random.integer(0, 20));
+    await this.#worker.sleep(random.integer(0, 20));
     const { token } = lock;
     await this.#record({ f: "release", key, as, value: { token } }, client, async () => {
       const result = await lock.release();
@@ -165,18 +165,18 @@ class Intruder {
       }
     };
     const session = client?.session ?? 0;
-    return this.#task.record({ ...operation, session }, acting, resultOf);
+    return this.#worker.record({ ...operation, session }, acting, resultOf);
   }
 
   #someArea(): string {
-    const { random, keyring } = this.#task;
+    const { random, keyring } = this.#worker;
     const identity = random.pick([...LOCK_IDENTITIES, FICKLE, FICKLE, LEAVER, LEAVER]);
     return areaOf(identity, keyring.areas[identity] ?? 1);
   }
 
   #tokenOf(as: string): string | undefined {
     if (as === ANONYMOUS) return undefined;
-    return as === FORGED ? FORGED_TOKEN : this.#task.keyring.tokens[as];
+    return as === FORGED ? FORGED_TOKEN : this.#worker.keyring.tokens[as];
   }
 }
 

@@ -3,7 +3,7 @@
  * of heirs, and the cuts at this moment, know only this; what is called on the way stands here alone.
  */
 import { type Client, type HandedOver, HoldfastError, type Lock } from "../../sdk.js";
-import type { Task } from "../workload.js";
+import type { Worker } from "../workload.js";
 
 export interface HandOver {
   /** Whether all locks of a client go to one heir, or each lock by itself. */
@@ -17,7 +17,7 @@ export interface HandOver {
    * Goes on with them, as another process would. Rejects if they have ended, if somebody else has gone
    * on with them, or if the outcome is unknown.
    */
-  takeUp(task: Task, handed: string): Promise<TakenUp>;
+  takeUp(worker: Worker, handed: string): Promise<TakenUp>;
 }
 
 export interface TakenUp {
@@ -47,8 +47,8 @@ export const byClient: HandOver = {
   takeUp,
 };
 
-async function takeUp(task: Task, handed: string): Promise<TakenUp> {
-  const client = await reached(task);
+async function takeUp(worker: Worker, handed: string): Promise<TakenUp> {
+  const client = await reached(worker);
   try {
     const { locks, gone } = await client.adopt(JSON.parse(handed) as HandedOver);
     if (locks.length > 0) return { client, locks };
@@ -61,9 +61,9 @@ async function takeUp(task: Task, handed: string): Promise<TakenUp> {
 }
 
 /** Without a session nothing was asked for. */
-async function reached(task: Task): Promise<Client> {
+async function reached(worker: Worker): Promise<Client> {
   try {
-    return await task.connect({});
+    return await worker.connect({});
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     const { code, message } = error;

@@ -7,7 +7,7 @@
 import { type Client, HoldfastError, type Lock } from "../../sdk.js";
 import { leaseSession } from "../leases/lease-holds.js";
 import { grantOf, hold, noteLoss, release } from "../lock-operations.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 import { byClient, byLock, type HandOver } from "./hand-over.js";
 
 export const heirs: Workload = {
@@ -44,37 +44,37 @@ function heirsOf(way: HandOver): Omit<Workload, "name" | "about"> {
   return {
     model: "lock",
     compares: ["exactly-once", "heirs"],
-    tasksMax: 1,
-    async step(task) {
-      const left = await leave(task, way);
+    workersMax: 1,
+    async step(worker) {
+      const left = await leave(worker, way);
       estates = left;
       // The other one is first now and then.
-      await task.sleep(task.random.integer(0, 2 * MOMENT_MS));
-      await inherit(task, way, left);
+      await worker.sleep(worker.random.integer(0, 2 * MOMENT_MS));
+      await inherit(worker, way, left);
     },
-    async background(task) {
-      while (!task.signal.aborted) {
+    async background(worker) {
+      while (!worker.signal.aborted) {
         const left = estates;
         estates = [];
-        if (left.length === 0) await task.sleep(MOMENT_MS);
-        else await inherit(task, way, left);
+        if (left.length === 0) await worker.sleep(MOMENT_MS);
+        else await inherit(worker, way, left);
       }
     },
   };
 }
 
 /** Resolves to what was certainly handed over. */
-async function leave(task: Task, way: HandOver): Promise<readonly Estate[]> {
-  const client = await opened(task);
+async function leave(worker: Worker, way: HandOver): Promise<readonly Estate[]> {
+  const client = await opened(worker);
   if (client === undefined) return [];
-  const author = { client, session: leaseSession(task) };
-  const locks = await acquireSome(task, author);
+  const author = { client, session: leaseSession(worker) };
+  const locks = await acquireSome(worker, author);
   const [first] = locks.values();
-  if (first !== undefined) await hold(task, first, task.random.integer(0, 20));
-  const estates = await handOver(task, way, author, locks);
+  if (first !== undefined) await hold(worker, first, worker.random.integer(0, 20));
+  const estates = await handOver(worker, way, author, locks);
   const handedOver = estates.reduce((sum, { holds }) => sum + holds.length, 0);
   if (handedOver === locks.size) await client.close();
-  else await giveUp(task, author);
+  else await giveUp(worker, author);
   return estates;
 }
 
@@ -85,25 +85,25 @@ interface Author {
 }
 
 /** In the order of their names, so that nobody waits for anybody in a circle. */
-async function acquireSome(task: Task, { client, session }: Author) {
-  const { random, keys, ttlMs } = task;
+async function acquireSome(worker: Worker, { client, session }: Author) {
+  const { random, keys, ttlMs } = worker;
   const locks = new Map<Left, Lock>();
   for (const key of random.sample(keys, Math.min(LOCKS, keys.length)).sort()) {
     const operation = { f: "acquire", key, value: { ...WISH, ttlMs }, session };
-    const lock = await task.record(
+    const lock = await worker.record(
       operation,
       () => client.acquire(key, WISH),
-      (granted) => grantOf(task, granted),
+      (granted) => grantOf(worker, granted),
     );
     if (lock === undefined) break;
-    noteLoss(task, lock, key);
+    noteLoss(worker, lock, key);
     locks.set({ key, token: lock.token }, lock);
   }
   return locks;
 }
 
 async function handOver(
-  task: Task,
+  worker: Worker,
   way: HandOver,
   { client, session }: Author,
   locks: ReadonlyMap<Left, Lock>,
@@ -118,7 +118,7 @@ async function handOver(
     const own = holds.map((left) => locks.get(left) as Lock);
     const operation = { f: "hand-over", value: { tokens: tokensOf(holds) }, session };
     const giving = () => way.handOver(client, own);
-    const handed = await task.record(operation, giving, () => undefined);
+    const handed = await worker.record(operation, giving, () => undefined);
     if (handed === undefined) continue;
     const kept = own.find(({ isHeld }) => isHeld);
     if (kept !== undefined) throw new Error(`token ${kept.token}, handed over, is still held`);
@@ -128,8 +128,8 @@ async function handOver(
 }
 
 /** What could not be handed over is given back, at some time from now on. */
-async function giveUp(task: Task, { client, session }: Author): Promise<void> {
-  await task.record({ f: "close", session }, async () => {
+async function giveUp(worker: Worker, { client, session }: Author): Promise<void> {
+  await worker.record({ f: "close", session }, async () => {
     await client.close();
     throw new HoldfastError("UNAVAILABLE", "ended with its client, or by its lease", {
       details: { indeterminate: true },
@@ -137,26 +137,26 @@ async function giveUp(task: Task, { client, session }: Author): Promise<void> {
   });
 }
 
-async function opened(task: Task): Promise<Client | undefined> {
+async function opened(worker: Worker): Promise<Client | undefined> {
   try {
-    return await task.connect({ signal: task.signal });
+    return await worker.connect({ signal: worker.signal });
   } catch (error) {
-    if (!task.signal.aborted && !(error instanceof HoldfastError && error.retryable)) throw error;
+    if (!worker.signal.aborted && !(error instanceof HoldfastError && error.retryable)) throw error;
     return undefined;
   }
 }
 
 /** In any order, so that each of two heirs may be the first for a part of what goes by itself. */
-async function inherit(task: Task, way: HandOver, estates: readonly Estate[]): Promise<void> {
+async function inherit(worker: Worker, way: HandOver, estates: readonly Estate[]): Promise<void> {
   const inherited: Inheritance[] = [];
-  for (const estate of task.random.sample(estates, estates.length)) {
-    const taken = await takeUp(task, way, estate);
+  for (const estate of worker.random.sample(estates, estates.length)) {
+    const taken = await takeUp(worker, way, estate);
     if (taken !== undefined) inherited.push(taken);
   }
   for (const { client, locks } of inherited) {
     for (const [{ key }, lock] of locks) {
-      await hold(task, lock, task.random.integer(0, 20));
-      await release(task, lock, key);
+      await hold(worker, lock, worker.random.integer(0, 20));
+      await release(worker, lock, key);
     }
     await client.close();
   }
@@ -168,23 +168,23 @@ interface Inheritance {
 }
 
 /** Only one adopt of these tokens can succeed. */
-async function takeUp(task: Task, way: HandOver, { holds, handed }: Estate) {
+async function takeUp(worker: Worker, way: HandOver, { holds, handed }: Estate) {
   const operation = { f: "adopt", value: { tokens: tokensOf(holds) } };
   const taking = async (): Promise<Inheritance> => {
-    const { client, locks } = await way.takeUp(task, handed);
+    const { client, locks } = await way.takeUp(worker, handed);
     const own = holds.flatMap((left) => {
       const lock = locks.find(({ items }) => items.some(({ key }) => key === left.key));
       return lock === undefined ? [] : [[left, lock] as const];
     });
     return { client, locks: new Map(own) };
   };
-  const taken = await task.record(operation, taking, ({ locks }) => ({
+  const taken = await worker.record(operation, taking, ({ locks }) => ({
     grants: holds.map((left) => {
       const lock = locks.get(left);
-      return lock === undefined ? null : grantOf(task, lock);
+      return lock === undefined ? null : grantOf(worker, lock);
     }),
   }));
-  for (const [{ key }, lock] of taken?.locks ?? []) noteLoss(task, lock, key);
+  for (const [{ key }, lock] of taken?.locks ?? []) noteLoss(worker, lock, key);
   return taken;
 }
 

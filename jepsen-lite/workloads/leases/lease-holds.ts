@@ -5,15 +5,15 @@
  */
 import { HoldfastError, type ReleaseResult } from "../../sdk.js";
 import { noteRenewal } from "../lock-operations.js";
-import type { PlainTask } from "../workload.js";
+import type { PlainWorker } from "../workload.js";
 import type { GrantedLease, LeaseRoad, LeaseWish } from "./lease-roads.js";
 import { LeasedLock } from "./leased-lock.js";
 
 /** Apart from the sessions of clients, whose numbers are places in the log. */
 const LEASE_SESSIONS = 1e12;
 
-export function leaseSession(task: PlainTask): number {
-  return LEASE_SESSIONS + task.unique();
+export function leaseSession(worker: PlainWorker): number {
+  return LEASE_SESSIONS + worker.unique();
 }
 
 /** A lease in the history. */
@@ -42,7 +42,7 @@ export function leasedLock(
 
 /** Its answer says whether the token is current, and is recorded as that. */
 export async function extend(
-  task: PlainTask,
+  worker: PlainWorker,
   road: LeaseRoad,
   { key, owner, lock, session }: OwnLease,
   ttlMs: number,
@@ -58,13 +58,13 @@ export async function extend(
       throw error;
     }
   };
-  const answer = await task.record({ f: "verify", key, value: { token }, session }, extending);
-  if (answer?.current === true) noteRenewal(task, lock);
+  const answer = await worker.record({ f: "verify", key, value: { token }, session }, extending);
+  if (answer?.current === true) noteRenewal(worker, lock);
 }
 
 /** Resolves to whether it was certainly given back. */
 export async function giveBack(
-  task: PlainTask,
+  worker: PlainWorker,
   { key, lock, session }: Omit<OwnLease, "owner">,
 ): Promise<boolean> {
   const { token, remainingMs } = lock;
@@ -78,7 +78,7 @@ export async function giveBack(
     throw new HoldfastError("UNAVAILABLE", "not known to be given back", { details });
   };
   const operation = { f: "release", key, value: { token }, session };
-  return (await task.record(operation, giving)) !== undefined;
+  return (await worker.record(operation, giving)) !== undefined;
 }
 
 /** What its owner may rely on counts from before the request was sent. */

@@ -3,7 +3,7 @@
  * HTTP at any node. Both fail with the errors of the SDK, so that outcomes are judged alike.
  */
 import { type Client, type ErrorCode, HoldfastError } from "../../sdk.js";
-import type { Task } from "../workload.js";
+import type { Worker } from "../workload.js";
 
 export interface LeaseWish {
   readonly owner: string;
@@ -50,11 +50,11 @@ const QUEUED = 202;
 const OUTCOME_UNKNOWN = 504;
 
 /** At one node, which any of them may be: they all serve. */
-export function httpRoad(task: Task): LeaseRoad {
-  const endpoint = task.random.pick(task.endpoints);
+export function httpRoad(worker: Worker): LeaseRoad {
+  const endpoint = worker.random.pick(worker.endpoints);
   return {
     async take(key, wish) {
-      const answer = await takeBy(task, endpoint, key, wish);
+      const answer = await takeBy(worker, endpoint, key, wish);
       // It waits in the queue for a grace, and nobody repeats the request: what it gets is given back.
       if (answer === "queued") throw unanswered("still in the queue");
       return answer;
@@ -62,11 +62,11 @@ export function httpRoad(task: Task): LeaseRoad {
     async extend(key, owner, ttlMs) {
       const query = new URLSearchParams({ key, ttl: `${ttlMs}ms` });
       const path = `/v1/lock/extend?${query}`;
-      return successIn(await ask(task, endpoint, "POST", path, { owner }));
+      return successIn(await ask(worker, endpoint, "POST", path, { owner }));
     },
     async giveBack(key, owner) {
       const path = `/v1/lock?${new URLSearchParams({ key })}`;
-      const answer = await ask(task, endpoint, "DELETE", path, { owner });
+      const answer = await ask(worker, endpoint, "DELETE", path, { owner });
       const { released, reason } = successIn<{ released: boolean; reason: string | null }>(answer);
       return released ? undefined : (reason ?? "unknown");
     },
@@ -75,7 +75,7 @@ export function httpRoad(task: Task): LeaseRoad {
 
 /** `queued`: the poll is over, and the request keeps its place for a moment if it is repeated. */
 export async function takeBy(
-  task: Task,
+  worker: Worker,
   endpoint: string,
   key: string,
   wish: LeaseWish,
@@ -83,7 +83,7 @@ export async function takeBy(
 ): Promise<GrantedLease | "queued"> {
   const query = new URLSearchParams({ key, ttl: `${wish.ttlMs}ms`, wait: `${wish.waitMs}ms` });
   if (pollMs !== undefined) query.set("poll", `${pollMs}ms`);
-  const answer = await ask(task, endpoint, "PUT", `/v1/lock?${query}`, wish);
+  const answer = await ask(worker, endpoint, "PUT", `/v1/lock?${query}`, wish);
   return answer.status === QUEUED ? "queued" : successIn<GrantedLease>(answer);
 }
 
@@ -101,7 +101,7 @@ interface ProblemBody {
 }
 
 async function ask(
-  { accessToken }: Task,
+  { accessToken }: Worker,
   endpoint: string,
   method: string,
   path: string,

@@ -5,7 +5,7 @@
  */
 import { HoldfastError } from "../../sdk.js";
 import { acquire, grantOf, hold, noteLoss, noteRenewal, release } from "../lock-operations.js";
-import type { PlainTask, Task, Workload } from "../workload.js";
+import type { PlainWorker, Worker, Workload } from "../workload.js";
 import {
   extend,
   giveBack,
@@ -21,10 +21,10 @@ export const leases: Workload = {
   about: "sessions, leases of the SDK and leases by HTTP on the same keys, held for long",
   model: "lock",
   compares: ["exactly-once"],
-  async step(task) {
-    const kind = task.random.pick(["session", "sdk", "http", "http"] as const);
-    if (kind === "session") await plainRound(task);
-    else await leaseRound(task, kind === "sdk" ? sdkRoad(task.client) : httpRoad(task));
+  async step(worker) {
+    const kind = worker.random.pick(["session", "sdk", "http", "http"] as const);
+    if (kind === "session") await plainRound(worker);
+    else await leaseRound(worker, kind === "sdk" ? sdkRoad(worker.client) : httpRoad(worker));
   },
   plainStep: plainRound,
 };
@@ -35,42 +35,42 @@ const MOMENT_MS = 20;
 const TRIES_MAX = 3;
 
 /** With a lock of the client itself. */
-async function plainRound(task: PlainTask): Promise<void> {
-  const { locks, random } = task;
-  const key = random.pick(task.keys);
+async function plainRound(worker: PlainWorker): Promise<void> {
+  const { locks, random } = worker;
+  const key = random.pick(worker.keys);
   const wish = { waitMs: random.pick(WAITS_MS) };
-  const lock = await acquire(task, key, wish, () => locks.acquire(key, wish));
+  const lock = await acquire(worker, key, wish, () => locks.acquire(key, wish));
   if (lock === undefined) return;
-  await hold(task, lock, holdMs(task));
-  await release(task, lock, key);
+  await hold(worker, lock, holdMs(worker));
+  await release(worker, lock, key);
 }
 
-async function leaseRound(task: Task, road: LeaseRoad): Promise<void> {
-  const { random, ttlMs } = task;
-  const key = random.pick(task.keys);
-  const session = leaseSession(task);
+async function leaseRound(worker: Worker, road: LeaseRoad): Promise<void> {
+  const { random, ttlMs } = worker;
+  const key = random.pick(worker.keys);
+  const session = leaseSession(worker);
   const owner = `jepsen-${session}`;
   const waitMs = random.pick(WAITS_MS);
   const wish = { owner, request: `${owner}-take`, ttlMs, waitMs };
-  const taken = await task.record(
+  const taken = await worker.record(
     { f: "acquire", key, value: { waitMs, ttlMs }, session },
     () => repeated(() => taking(key, road, wish)),
-    (lock) => grantOf(task, lock),
+    (lock) => grantOf(worker, lock),
   );
   if (taken === undefined) return;
-  noteLoss(task, taken, key);
+  noteLoss(worker, taken, key);
   const first = { key, owner, session, lock: taken };
-  const lease = random.chance(0.2) ? await takenAgain(task, road, first, wish) : first;
-  await hold(task, lease.lock, holdMs(task) / 2);
-  if (random.chance(0.4)) await extend(task, road, lease, ttlMs);
-  await hold(task, lease.lock, holdMs(task) / 2);
+  const lease = random.chance(0.2) ? await takenAgain(worker, road, first, wish) : first;
+  await hold(worker, lease.lock, holdMs(worker) / 2);
+  if (random.chance(0.4)) await extend(worker, road, lease, ttlMs);
+  await hold(worker, lease.lock, holdMs(worker) / 2);
   // Left alone, as by an owner that is gone.
   if (random.chance(0.1)) return;
-  await giveBack(task, lease);
+  await giveBack(worker, lease);
 }
 
 /** Often for a moment, so that much is granted, and often for most of the lease. */
-function holdMs({ random, ttlMs }: PlainTask): number {
+function holdMs({ random, ttlMs }: PlainWorker): number {
   return random.integer(0, random.chance(0.5) ? MOMENT_MS : Math.floor(0.7 * ttlMs));
 }
 
@@ -79,7 +79,7 @@ function holdMs({ random, ttlMs }: PlainTask): number {
  * then the owner's; the checker decides whether the first had ended.
  */
 async function takenAgain(
-  task: Task,
+  worker: Worker,
   road: LeaseRoad,
   first: OwnLease,
   wish: LeaseWish,
@@ -89,18 +89,18 @@ async function takenAgain(
   if (again === undefined) return first;
   if (again.token === lock.token) {
     lock.extend(performance.now() + again.remainingMs);
-    noteRenewal(task, lock);
+    noteRenewal(worker, lock);
     return first;
   }
-  const session = leaseSession(task);
+  const session = leaseSession(worker);
   const value = { waitMs: wish.waitMs, ttlMs: wish.ttlMs };
   const operation = { f: "acquire", key, value, session };
-  await task.record(
+  await worker.record(
     operation,
     async () => again,
-    (granted) => grantOf(task, granted),
+    (granted) => grantOf(worker, granted),
   );
-  noteLoss(task, again, key);
+  noteLoss(worker, again, key);
   return { ...first, lock: again, session };
 }
 

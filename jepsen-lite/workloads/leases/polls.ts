@@ -10,7 +10,7 @@
 import { HoldfastError } from "../../sdk.js";
 import { grantOf, hold, noteLoss, noteRenewal } from "../lock-operations.js";
 import { inspect } from "../watching.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 import {
   extend,
   giveBack,
@@ -35,47 +35,47 @@ export const polls: Workload = {
   about: "long polls by HTTP, repeated at other nodes, with other TTLs, twice, or never",
   model: "lock",
   compares: ["exactly-once", "denials"],
-  tasksMax: 2,
-  async step(task) {
-    const { random } = task;
-    const key = random.pick(task.keys.slice(0, KEYS_MAX));
-    const session = leaseSession(task);
+  workersMax: 2,
+  async step(worker) {
+    const { random } = worker;
+    const key = random.pick(worker.keys.slice(0, KEYS_MAX));
+    const session = leaseSession(worker);
     const name = `m${session}`;
     const waitMs = random.pick(WAITS_MS);
-    const wish = { owner: name, request: `${name}-take`, name, ttlMs: task.ttlMs, waitMs };
-    const round = new PollRound(task, key, wish);
-    const lock = await task.record(
-      { f: "acquire", key, value: { waitMs, ttlMs: ttlMsMax(task), mark: name }, session },
+    const wish = { owner: name, request: `${name}-take`, name, ttlMs: worker.ttlMs, waitMs };
+    const round = new PollRound(worker, key, wish);
+    const lock = await worker.record(
+      { f: "acquire", key, value: { waitMs, ttlMs: ttlMsMax(worker), mark: name }, session },
       () => round.take(),
-      (granted) => grantOf(task, granted),
+      (granted) => grantOf(worker, granted),
     );
     if (lock === undefined) {
-      if (random.chance(0.3)) await inspect(task, key);
+      if (random.chance(0.3)) await inspect(worker, key);
       return;
     }
-    noteLoss(task, lock, key);
-    await use(task, round, { key, owner: name, session, lock });
+    noteLoss(worker, lock, key);
+    await use(worker, round, { key, owner: name, session, lock });
   },
 };
 
-async function use(task: Task, round: PollRound, first: OwnLease): Promise<void> {
-  const { random } = task;
-  await hold(task, first.lock, random.integer(0, 300));
+async function use(worker: Worker, round: PollRound, first: OwnLease): Promise<void> {
+  const { random } = worker;
+  await hold(worker, first.lock, random.integer(0, 300));
   const lease = random.chance(0.4) ? await round.takeAgain(first) : first;
-  if (random.chance(0.3)) await extend(task, httpRoad(task), lease, someTtlMs(task));
-  await hold(task, lease.lock, random.integer(0, 300));
+  if (random.chance(0.3)) await extend(worker, httpRoad(worker), lease, someTtlMs(worker));
+  await hold(worker, lease.lock, random.integer(0, 300));
   // Left alone, as by an owner that is gone.
   if (!round.isDoubtful && random.chance(0.1)) return;
-  const isGivenBack = await giveBack(task, lease);
+  const isGivenBack = await giveBack(worker, lease);
   if (isGivenBack || !round.isDoubtful) return;
   const { key } = lease;
-  const value = { waitMs: 0, ttlMs: ttlMsMax(task) };
-  const copy = { f: "acquire", key, value, session: leaseSession(task) };
-  await task.record(copy, () => Promise.reject(stillOnItsWay()));
+  const value = { waitMs: 0, ttlMs: ttlMsMax(worker) };
+  const copy = { f: "acquire", key, value, session: leaseSession(worker) };
+  await worker.record(copy, () => Promise.reject(stillOnItsWay()));
 }
 
 class PollRound {
-  readonly #task: Task;
+  readonly #worker: Worker;
   readonly #key: string;
   readonly #wish: LeaseWish;
   readonly #endMs: number;
@@ -84,8 +84,8 @@ class PollRound {
   /** Between two polls it may have been granted, and given back when its grace was over. */
   #wasQueued = false;
 
-  constructor(task: Task, key: string, wish: LeaseWish) {
-    this.#task = task;
+  constructor(worker: Worker, key: string, wish: LeaseWish) {
+    this.#worker = worker;
     this.#key = key;
     this.#wish = wish;
     this.#endMs = performance.now() + wish.waitMs;
@@ -93,7 +93,7 @@ class PollRound {
 
   /** Sends the request until it has an outcome, or its caller leaves. */
   async take() {
-    const { random } = this.#task;
+    const { random } = this.#worker;
     for (let tries = 1; ; tries += 1) {
       const begunMs = performance.now();
       const answer = await this.#poll().catch((error: unknown) => this.#failed(error, tries));
@@ -102,32 +102,32 @@ class PollRound {
       if (random.chance(0.1)) throw stillOnItsWay();
       if (answer !== "queued") continue;
       this.#wasQueued = true;
-      await this.#task.sleep(random.pick([0, 0, PAUSE_MS_MAX]));
+      await this.#worker.sleep(random.pick([0, 0, PAUSE_MS_MAX]));
     }
   }
 
   /** The same request finds the same lease while it lasts, whatever TTL it names; else another one. */
   async takeAgain(first: OwnLease): Promise<OwnLease> {
     const begunMs = performance.now();
-    const wish = { ...this.#wish, ttlMs: someTtlMs(this.#task), waitMs: 0 };
-    const taking = takeBy(this.#task, this.#someNode(), this.#key, wish);
+    const wish = { ...this.#wish, ttlMs: someTtlMs(this.#worker), waitMs: 0 };
+    const taking = takeBy(this.#worker, this.#someNode(), this.#key, wish);
     const again = await taking.catch((error: unknown) => this.#unanswered(error));
     if (again === undefined || again === "queued") return first;
     if (again.token === first.lock.token) {
       first.lock.extend(begunMs + again.trustMs);
-      noteRenewal(this.#task, first.lock);
+      noteRenewal(this.#worker, first.lock);
       return first;
     }
     const { key } = first;
     const lock = this.#lockOf(again, begunMs);
-    const session = leaseSession(this.#task);
-    const value = { waitMs: 0, ttlMs: ttlMsMax(this.#task), mark: this.#wish.name };
-    await this.#task.record(
+    const session = leaseSession(this.#worker);
+    const value = { waitMs: 0, ttlMs: ttlMsMax(this.#worker), mark: this.#wish.name };
+    await this.#worker.record(
       { f: "acquire", key, value, session },
       async () => lock,
-      (granted) => grantOf(this.#task, granted),
+      (granted) => grantOf(this.#worker, granted),
     );
-    noteLoss(this.#task, lock, key);
+    noteLoss(this.#worker, lock, key);
     return { ...first, session, lock };
   }
 
@@ -138,10 +138,10 @@ class PollRound {
 
   /** Now and then two copies at once, of which the later one gets the place of the earlier one. */
   async #poll(): Promise<GrantedLease | "queued"> {
-    const { random } = this.#task;
+    const { random } = this.#worker;
     const restMs = Math.max(0, Math.round(this.#endMs - performance.now()));
-    const wish = { ...this.#wish, ttlMs: someTtlMs(this.#task), waitMs: restMs };
-    const one = () => takeBy(this.#task, this.#someNode(), this.#key, wish, POLL_MS);
+    const wish = { ...this.#wish, ttlMs: someTtlMs(this.#worker), waitMs: restMs };
+    const one = () => takeBy(this.#worker, this.#someNode(), this.#key, wish, POLL_MS);
     if (random.chance(0.8)) return one();
     const [first, second] = await Promise.allSettled([one(), one()]);
     const isAnswered = [first, second].every((each) => !isUnknown(each));
@@ -159,19 +159,19 @@ class PollRound {
     const isCopy = error.code === "CANCELLED";
     const isUnanswered = error.details["indeterminate"] === true || error.code === "INTERNAL";
     if (isCopy || isUnanswered) this.isDoubtful = true;
-    const isOver = this.#task.signal.aborted || tries >= TRIES_MAX;
+    const isOver = this.#worker.signal.aborted || tries >= TRIES_MAX;
     if ((isCopy || isUnanswered) && !isOver) return "again";
     throw this.isDoubtful || this.#wasQueued ? unknownAfter(error) : error;
   }
 
   #lockOf({ token, trustMs }: GrantedLease, begunMs: number) {
     const { owner } = this.#wish;
-    const giving = () => httpRoad(this.#task).giveBack(this.#key, owner);
+    const giving = () => httpRoad(this.#worker).giveBack(this.#key, owner);
     return leasedLock(token, begunMs + trustMs, giving);
   }
 
   #someNode(): string {
-    return this.#task.random.pick(this.#task.endpoints);
+    return this.#worker.random.pick(this.#worker.endpoints);
   }
 }
 
@@ -181,11 +181,11 @@ function isUnknown(result: PromiseSettledResult<unknown>): boolean {
   return !(reason instanceof HoldfastError) || reason.details["indeterminate"] === true;
 }
 
-function someTtlMs(task: Task): number {
-  return Math.round(task.ttlMs * task.random.pick(TTL_SHARES));
+function someTtlMs(worker: Worker): number {
+  return Math.round(worker.ttlMs * worker.random.pick(TTL_SHARES));
 }
 
-function ttlMsMax({ ttlMs }: Task): number {
+function ttlMsMax({ ttlMs }: Worker): number {
   return Math.round(ttlMs * Math.max(...TTL_SHARES));
 }
 

@@ -9,20 +9,20 @@ export const election: Workload = {
   about: "candidates campaign, proclaim and resign; one leads at a time",
   model: "lock",
   compares: ["exactly-once"],
-  tasksMax: 2,
-  async step(task) {
-    const { client, random } = task;
-    const key = random.pick(task.keys.slice(0, KEYS_MAX));
+  workersMax: 2,
+  async step(worker) {
+    const { client, random } = worker;
+    const key = random.pick(worker.keys.slice(0, KEYS_MAX));
     const contest = client.election(key);
     const waitMs = random.pick([500, 3_000]);
-    const name = `candidate-${task.process}`;
-    const term = await acquire(task, key, { waitMs }, () => contest.campaign(name, { waitMs }));
+    const name = `candidate-${worker.process}`;
+    const term = await acquire(worker, key, { waitMs }, () => contest.campaign(name, { waitMs }));
     if (term === undefined) return;
-    await hold(task, term, random.integer(5, 60));
+    await hold(worker, term, random.integer(5, 60));
     if (random.chance(0.5)) {
       const value = { token: term.token };
-      await task.record({ f: "update", key, value }, () => term.update(`${name} again`));
+      await worker.record({ f: "update", key, value }, () => term.update(`${name} again`));
     }
-    await release(task, term, key);
+    await release(worker, term, key);
   },
 };

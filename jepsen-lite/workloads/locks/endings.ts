@@ -8,7 +8,7 @@
 import type { Lock, RevokeOptions } from "../../sdk.js";
 import { acquire, hold, release } from "../lock-operations.js";
 import { inspect, watchKeys } from "../watching.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 
 const KEYS_MAX = 2;
 const KEY_NS = 4_000_000_000;
@@ -21,37 +21,37 @@ export const endings: Workload = {
   about: "holds that others end: stolen, revoked, ended with their session, held too long",
   model: "lock",
   compares: ["exactly-once", "endings", "denials"],
-  tasksMax: 2,
-  async step(task) {
-    const { random } = task;
-    const key = keyNow(task);
+  workersMax: 2,
+  async step(worker) {
+    const { random } = worker;
+    const key = keyNow(worker);
     const choice = random.next();
-    if (choice < 0.62) await holdOn(task, key);
-    else if (choice < 0.7) await holdOn(task, key, { steal: true });
-    else if (choice < 0.88) await revoke(task, key);
-    else if (choice < 0.93) await endSession(task, key);
-    else await inspect(task, key);
-    await task.sleep(random.integer(0, 60));
+    if (choice < 0.62) await holdOn(worker, key);
+    else if (choice < 0.7) await holdOn(worker, key, { steal: true });
+    else if (choice < 0.88) await revoke(worker, key);
+    else if (choice < 0.93) await endSession(worker, key);
+    else await inspect(worker, key);
+    await worker.sleep(random.integer(0, 60));
   },
-  background: (task) => watchKeys(task, "endings/"),
+  background: (worker) => watchKeys(worker, "endings/"),
 };
 
-function keyNow(task: Task): string {
-  const key = task.random.pick(task.keys.slice(0, KEYS_MAX));
-  return `${key}/${Math.floor(task.now() / KEY_NS)}`;
+function keyNow(worker: Worker): string {
+  const key = worker.random.pick(worker.keys.slice(0, KEYS_MAX));
+  return `${key}/${Math.floor(worker.now() / KEY_NS)}`;
 }
 
 /** Often for longer than it may be held, and until it is asked to end. */
-async function holdOn(task: Task, key: string, more: { steal?: true } = {}): Promise<void> {
-  const { client, random } = task;
+async function holdOn(worker: Worker, key: string, more: { steal?: true } = {}): Promise<void> {
+  const { client, random } = worker;
   const limited = random.chance(0.4) ? { maxHoldMs: random.pick(MAX_HOLDS_MS) } : {};
   const wish = { waitMs: random.pick([0, 500, 2_000]), ...limited, ...more };
   const take = (value: string) => client.acquire(key, { ...wish, value });
-  const lock = await acquire(task, key, wish, take);
+  const lock = await acquire(worker, key, wish, take);
   if (lock === undefined) return;
   const holdMs = random.chance(0.4) ? random.integer(1_000, 2_500) : random.integer(0, 100);
-  await Promise.race([hold(task, lock, holdMs), asked(lock, random.chance(0.5))]);
-  await release(task, lock, key);
+  await Promise.race([hold(worker, lock, holdMs), asked(lock, random.chance(0.5))]);
+  await release(worker, lock, key);
 }
 
 /** Resolves when it will be revoked, if its holder cares. */
@@ -62,31 +62,31 @@ function asked(lock: Lock, cares: boolean): Promise<void> {
 }
 
 /** Revokes by the key, or by the token that holds it. */
-async function revoke(task: Task, key: string): Promise<void> {
-  const { client, random } = task;
-  const force = forceFor(task);
+async function revoke(worker: Worker, key: string): Promise<void> {
+  const { client, random } = worker;
+  const force = forceFor(worker);
   if (random.chance(0.6)) {
     const act = () => client.revoke({ key }, force);
-    await task.record({ f: "revoke", key, value: force }, act, () => undefined);
+    await worker.record({ f: "revoke", key, value: force }, act, () => undefined);
     return;
   }
   const token = (await client.inspect(key).catch(() => undefined))?.holds[0]?.token;
   if (token === undefined) return;
   const act = () => client.revoke({ token }, force);
-  await task.record({ f: "revoke", key, value: { ...force, token } }, act, () => undefined);
+  await worker.record({ f: "revoke", key, value: { ...force, token } }, act, () => undefined);
 }
 
 /** Ends the session that holds the key. */
-async function endSession(task: Task, key: string): Promise<void> {
-  const { client } = task;
+async function endSession(worker: Worker, key: string): Promise<void> {
+  const { client } = worker;
   const session = (await client.inspect(key).catch(() => undefined))?.holds[0]?.session ?? 0;
   if (session === 0) return;
-  const force = forceFor(task);
+  const force = forceFor(worker);
   const operation = { f: "end-session", value: { ...force, session } };
-  await task.record(operation, () => client.endSession(session, force));
+  await worker.record(operation, () => client.endSession(session, force));
 }
 
 /** As it is called for, and as the history has it. */
-function forceFor({ random }: Task): Pick<RevokeOptions, "now" | "graceMs"> {
+function forceFor({ random }: Worker): Pick<RevokeOptions, "now" | "graceMs"> {
   return random.chance(0.4) ? { now: true } : { graceMs: random.pick(GRACES_MS) };
 }

@@ -1,7 +1,7 @@
 /** Several keys in one step, locks and permits mixed: all or none. */
 import type { WantedItem } from "../../sdk.js";
 import { acquire, hold, release } from "../lock-operations.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 
 const POOL_LIMIT = 3;
 
@@ -10,19 +10,19 @@ export const multi: Workload = {
   about: "two or three keys in one atomic request, locks and permits mixed",
   model: "lock",
   compares: ["exactly-once"],
-  async step(task) {
-    const { client, random } = task;
-    const items = itemsOf(task);
+  async step(worker) {
+    const { client, random } = worker;
+    const items = itemsOf(worker);
     const waitMs = random.pick([0, 500, 2_000]);
     const wish = { items, waitMs };
-    const lock = await acquire(task, undefined, wish, () => client.acquireAll(items, { waitMs }));
+    const lock = await acquire(worker, undefined, wish, () => client.acquireAll(items, { waitMs }));
     if (lock === undefined) return;
-    await hold(task, lock, random.integer(0, 20));
-    await release(task, lock);
+    await hold(worker, lock, random.integer(0, 20));
+    await release(worker, lock);
   },
 };
 
-function itemsOf({ random, keys }: Task): WantedItem[] {
+function itemsOf({ random, keys }: Worker): WantedItem[] {
   const items: WantedItem[] = random
     .sample(keys, random.integer(1, Math.min(2, keys.length)))
     .map((key) => ({ key, mode: random.chance(0.3) ? "shared" : "exclusive" }));

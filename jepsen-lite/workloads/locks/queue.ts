@@ -5,10 +5,10 @@
  */
 import type { Task as LockTask } from "../../sdk.js";
 import { acquire, hold, release } from "../lock-operations.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 
 const KEYS_MAX = 2;
-/** One task of each client, so that the time it takes does not grow with the number of tasks. */
+/** One worker of each client, so that the time it takes does not grow with the number of workers. */
 const PATIENT = {
   /**
    * The longest is longer than the end of a run takes: a forgotten request waits to the last line.
@@ -24,37 +24,37 @@ export const queue: Workload = {
   about: "long queues: grants in the order in which requests arrived",
   model: "lock",
   compares: ["exactly-once", "order", "leases", "wake-ups"],
-  async step(task) {
-    const { client, random } = task;
-    const key = random.pick(task.keys.slice(0, KEYS_MAX));
+  async step(worker) {
+    const { client, random } = worker;
+    const key = random.pick(worker.keys.slice(0, KEYS_MAX));
     const asker = client.task();
-    const { waitsMs, holdMs } = task.index === 0 ? PATIENT : HASTY;
+    const { waitsMs, holdMs } = worker.index === 0 ? PATIENT : HASTY;
     const waitMs = random.pick<number>(waitsMs);
     const place = new AbortController();
     const wait = async () => {
       const granted = client.acquire(key, { waitMs, task: asker });
-      void notePlace(task, key, asker, AbortSignal.any([task.signal, place.signal]));
+      void notePlace(worker, key, asker, AbortSignal.any([worker.signal, place.signal]));
       return granted.finally(() => place.abort());
     };
-    const lock = await acquire(task, key, { waitMs }, wait, asker.id);
+    const lock = await acquire(worker, key, { waitMs }, wait, asker.id);
     if (lock === undefined) return;
-    await hold(task, lock, random.integer(holdMs[0], holdMs[1]));
-    await release(task, lock, key);
-    await task.sleep(random.integer(0, 60));
+    await hold(worker, lock, random.integer(holdMs[0], holdMs[1]));
+    await release(worker, lock, key);
+    await worker.sleep(random.integer(0, 60));
   },
 };
 
 async function notePlace(
-  task: Task,
+  worker: Worker,
   key: string,
   asker: LockTask,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const { waiters } = await task.client.inspect(key, { signal });
-    const { session } = task.client;
+    const { waiters } = await worker.client.inspect(key, { signal });
+    const { session } = worker.client;
     const isQueued = waiters.some((each) => each.session === session && each.task === asker.id);
-    if (isQueued && !signal.aborted) task.note({ f: "queued", key, owner: asker.id });
+    if (isQueued && !signal.aborted) worker.note({ f: "queued", key, owner: asker.id });
   } catch {
     // Granted meanwhile, or no answer: then nothing is known about its place.
   }

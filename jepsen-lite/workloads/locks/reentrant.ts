@@ -1,4 +1,4 @@
-/** One task that takes the same lock again inside itself, and releases it as often. */
+/** A task takes a lock that it holds once or twice again, and releases it as often. */
 import { acquire, hold, release } from "../lock-operations.js";
 import type { Workload } from "../workload.js";
 
@@ -7,20 +7,20 @@ export const reentrant: Workload = {
   about: "the same task takes a lock two or three times",
   model: "lock",
   compares: ["exactly-once"],
-  tasksMax: 2,
-  async step(task) {
-    const { client, random } = task;
-    const key = random.pick(task.keys);
+  workersMax: 2,
+  async step(worker) {
+    const { client, random } = worker;
+    const key = random.pick(worker.keys);
     const holder = client.task();
     const wish = { waitMs: random.pick([0, 500, 2_000]), reentrant: true };
     const again = () => client.acquire(key, { ...wish, task: holder });
     const locks = [];
     for (let depth = random.integer(1, 3); depth > 0; depth -= 1) {
-      const lock = await acquire(task, key, wish, again, holder.id);
+      const lock = await acquire(worker, key, wish, again, holder.id);
       if (lock === undefined) break;
       locks.push(lock);
-      await hold(task, lock, random.integer(0, 10));
+      await hold(worker, lock, random.integer(0, 10));
     }
-    for (const lock of locks.reverse()) await release(task, lock, key);
+    for (const lock of locks.reverse()) await release(worker, lock, key);
   },
 };

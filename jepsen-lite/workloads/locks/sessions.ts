@@ -2,37 +2,37 @@
 import type { Client } from "../../sdk.js";
 import { HoldfastError } from "../../sdk.js";
 import { grantOf } from "../lock-operations.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 
 export const sessions: Workload = {
   name: "sessions",
   about: "short sessions that take locks and close while they hold them",
   model: "lock",
-  tasksMax: 1,
-  async step(task) {
-    const client = await opened(task);
+  workersMax: 1,
+  async step(worker) {
+    const client = await opened(worker);
     if (client === undefined) return;
-    const { random } = task;
-    const key = random.pick(task.keys);
+    const { random } = worker;
+    const key = random.pick(worker.keys);
     const waitMs = random.pick([0, 1_000]);
     const { session } = client;
-    const asked = { f: "acquire", key, value: { waitMs, ttlMs: task.ttlMs }, session };
-    await task.record(
+    const asked = { f: "acquire", key, value: { waitMs, ttlMs: worker.ttlMs }, session };
+    await worker.record(
       asked,
       () => client.acquire(key, { waitMs }),
-      (lock) => grantOf(task, lock),
+      (lock) => grantOf(worker, lock),
     );
-    await task.sleep(random.integer(0, 30));
+    await worker.sleep(random.integer(0, 30));
     // `close` never rejects; if it took too long, it is not known whether the cluster received it.
-    await task.record({ f: "close", session }, () => closed(client));
+    await worker.record({ f: "close", session }, () => closed(client));
   },
 };
 
-async function opened(task: Task): Promise<Client | undefined> {
+async function opened(worker: Worker): Promise<Client | undefined> {
   try {
-    return await task.connect({ signal: task.signal });
+    return await worker.connect({ signal: worker.signal });
   } catch (error) {
-    if (!task.signal.aborted && !(error instanceof HoldfastError && error.retryable)) throw error;
+    if (!worker.signal.aborted && !(error instanceof HoldfastError && error.retryable)) throw error;
     return undefined;
   }
 }

@@ -12,7 +12,7 @@ import { HoldfastError } from "../../sdk.js";
 import { leasedLock, leaseSession } from "../leases/lease-holds.js";
 import { type LeasedLock, refused } from "../leases/leased-lock.js";
 import { grantOf, hold, noteLoss, noteRenewal } from "../lock-operations.js";
-import type { Task, Workload } from "../workload.js";
+import type { Worker, Workload } from "../workload.js";
 import { RedisNodes } from "./redis-nodes.js";
 
 const WAITS_MS = [0, 1_000, 3_000] as const;
@@ -22,7 +22,7 @@ const ASK_AGAIN_MS = [20, 100] as const;
 /** A holder counts from before it asked, with a margin for clocks of another rate. */
 const TRUST_SHARE = 0.85;
 const ANSWER_SHARE = 0.3;
-/** Tasks of a client, at most. */
+/** Workers of a client, at most. */
 const PLACES = 20;
 const IF_EQUAL = `if redis.call("get",KEYS[1])==ARGV[1] then`;
 const RELEASE = `${IF_EQUAL} return redis.call("del",KEYS[1]) else return 0 end`;
@@ -34,27 +34,27 @@ export const redis: Workload = {
   model: "lock",
   compares: ["exactly-once"],
   needsRedis: true,
-  async step(task) {
-    const { random } = task;
-    const key = random.pick(task.keys);
-    const value = random.chance(0.5) ? constantValue(task) : `unique-${task.unique()}`;
-    const round = new RedisRound(task, await nodesOf(task), key, value);
+  async step(worker) {
+    const { random } = worker;
+    const key = random.pick(worker.keys);
+    const value = random.chance(0.5) ? constantValue(worker) : `unique-${worker.unique()}`;
+    const round = new RedisRound(worker, await nodesOf(worker), key, value);
     const waitMs = random.pick(WAITS_MS);
     const { session } = round;
-    const lock = await task.record(
-      { f: "acquire", key, value: { waitMs, ttlMs: task.ttlMs }, session },
+    const lock = await worker.record(
+      { f: "acquire", key, value: { waitMs, ttlMs: worker.ttlMs }, session },
       () => round.take(waitMs),
-      (granted) => grantOf(task, granted),
+      (granted) => grantOf(worker, granted),
     );
     if (lock === undefined) {
-      await task.sleep(REFUSED_MS);
+      await worker.sleep(REFUSED_MS);
       return;
     }
-    noteLoss(task, lock, key);
-    await hold(task, lock, random.integer(0, 200));
+    noteLoss(worker, lock, key);
+    await hold(worker, lock, random.integer(0, 200));
     if (random.chance(0.3)) await round.look(lock);
     if (random.chance(0.3)) await round.extend(lock);
-    await hold(task, lock, random.integer(0, 200));
+    await hold(worker, lock, random.integer(0, 200));
     await round.release(lock);
   },
 };
@@ -63,28 +63,28 @@ export const redis: Workload = {
 let nodes: Promise<RedisNodes> | undefined;
 let valuesGivenUp = 0;
 
-function nodesOf(task: Task): Promise<RedisNodes> {
-  const { redisEndpoints: endpoints, accessToken, ttlMs } = task;
+function nodesOf(worker: Worker): Promise<RedisNodes> {
+  const { redisEndpoints: endpoints, accessToken, ttlMs } = worker;
   nodes ??= RedisNodes.connect({ endpoints, accessToken, answerMs: ANSWER_SHARE * ttlMs });
   return nodes;
 }
 
 /** Each life of a client process has a host name of its own. */
-function constantValue({ process }: Task): string {
+function constantValue({ process }: Worker): string {
   return `host-${process - (process % 1_000)}-${valuesGivenUp}`;
 }
 
 class RedisRound {
   readonly session: number;
-  readonly #task: Task;
+  readonly #worker: Worker;
   readonly #nodes: RedisNodes;
   readonly #key: string;
   readonly #value: string;
   readonly #valuesGivenUp = valuesGivenUp;
 
-  constructor(task: Task, nodes: RedisNodes, key: string, value: string) {
-    this.session = leaseSession(task);
-    this.#task = task;
+  constructor(worker: Worker, nodes: RedisNodes, key: string, value: string) {
+    this.session = leaseSession(worker);
+    this.#worker = worker;
     this.#nodes = nodes;
     this.#key = key;
     this.#value = value;
@@ -92,7 +92,7 @@ class RedisRound {
 
   /** Polls at one node, at which it waits in the queue. */
   async take(waitMs: number): Promise<LeasedLock> {
-    const { random, ttlMs, signal } = this.#task;
+    const { random, ttlMs, signal } = this.#worker;
     const node = random.pick(this.#nodes.ready);
     const endMs = performance.now() + waitMs;
     for (;;) {
@@ -101,27 +101,27 @@ class RedisRound {
       const reply = await this.#nodes.send(node, "SET", ...words);
       if (reply === "OK") return this.#granted(askedMs);
       if (performance.now() >= endMs || signal.aborted) throw refused(this.#key, waitMs);
-      await this.#task.sleep(random.integer(...ASK_AGAIN_MS));
+      await this.#worker.sleep(random.integer(...ASK_AGAIN_MS));
     }
   }
 
   /** Whether the value holds the key, as its fencing token shows. */
   async look(lock: LeasedLock): Promise<void> {
     await this.#verify(lock, async () => {
-      const node = this.#task.random.pick(this.#nodes.ready);
+      const node = this.#worker.random.pick(this.#nodes.ready);
       return (await this.#nodes.send(node, "HOLDFAST.TOKEN", this.#key, this.#value)) !== null;
     });
   }
 
   async extend(lock: LeasedLock): Promise<void> {
-    const { ttlMs } = this.#task;
+    const { ttlMs } = this.#worker;
     const askedMs = performance.now();
     const isExtended = await this.#verify(lock, async () => {
       return (await this.#run(EXTEND, this.#value, ttlMs)) === 1;
     });
     if (!isExtended) return;
     lock.extend(askedMs + TRUST_SHARE * ttlMs);
-    noteRenewal(this.#task, lock);
+    noteRenewal(this.#worker, lock);
   }
 
   /** Resolves to whether it is certainly held. */
@@ -129,7 +129,7 @@ class RedisRound {
     const { token, remainingMs } = lock;
     const untilMs = performance.now() + remainingMs;
     const operation = { f: "verify", key: this.#key, value: { token }, session: this.session };
-    const answer = await this.#task.record(operation, async () => {
+    const answer = await this.#worker.record(operation, async () => {
       const current = await isHeld();
       // Later it may be about another lock of the same value.
       if (performance.now() > untilMs) throw unknown("the answer came late");
@@ -141,7 +141,7 @@ class RedisRound {
   /** Leaves the lock to its end if an answer could come after that. */
   async release(lock: LeasedLock): Promise<void> {
     const { token, remainingMs } = lock;
-    if (remainingMs < ANSWER_SHARE * this.#task.ttlMs) return;
+    if (remainingMs < ANSWER_SHARE * this.#worker.ttlMs) return;
     const untilMs = performance.now() + remainingMs;
     const operation = { f: "release", key: this.#key, value: { token }, session: this.session };
     const releasing = async () => {
@@ -149,23 +149,23 @@ class RedisRound {
       if (performance.now() > untilMs) throw unknown("the answer came late");
       return { released };
     };
-    const answer = await this.#task.record(operation, releasing);
+    const answer = await this.#worker.record(operation, releasing);
     if (answer === undefined) valuesGivenUp += 1;
   }
 
   #granted(askedMs: number): LeasedLock {
-    const untilMs = askedMs + TRUST_SHARE * this.#task.ttlMs;
+    const untilMs = askedMs + TRUST_SHARE * this.#worker.ttlMs;
     if (this.#valuesGivenUp !== valuesGivenUp || performance.now() > untilMs) {
       throw unknown("taken, and nobody relies on it");
     }
-    return leasedLock(nameOf(this.#task), untilMs, async () => {
+    return leasedLock(nameOf(this.#worker), untilMs, async () => {
       return (await this.#run(RELEASE, this.#value)) === 1 ? undefined : "unknown";
     });
   }
 
   /** At any node. */
   #run(script: string, ...words: readonly (string | number)[]): Promise<unknown> {
-    const node = this.#task.random.pick(this.#nodes.ready);
+    const node = this.#worker.random.pick(this.#nodes.ready);
     return this.#nodes.send(node, "EVAL", script, 1, this.#key, ...words);
   }
 }
@@ -174,10 +174,10 @@ class RedisRound {
  * Names a hold in the history, larger than every name that was given before: what the reply says is that
  * the lock is taken, and no more. One that comes too late to rely on it is not believed.
  */
-function nameOf(task: Task): number {
-  const { process, index } = task;
+function nameOf(worker: Worker): number {
+  const { process, index } = worker;
   const place = (Math.floor((process % 100_000) / 1_000) * PLACES + index) % 1_000;
-  return Math.floor(task.now() / 1_000) * 1_000 + place;
+  return Math.floor(worker.now() / 1_000) * 1_000 + place;
 }
 
 function unknown(why: string): HoldfastError {

@@ -27,7 +27,7 @@ async function compare(seed: number): Promise<Compared> {
     "--workload=leases",
     `--peers=${ON_REDIS.name},${ON_DOOR.name}`,
     ...["--nemesis=partition", "--time=10", `--seed=${seed}`, "--ttl=1000"],
-    ...["--keys=8", "--tasks=4"],
+    ...["--keys=8", "--workers=4"],
     `--out=${out.directory}`,
   ]).ended;
   const said = `${stdout}\n${stderr}`;

@@ -27,7 +27,7 @@ test(
     const { code, stdout, stderr } = await startJepsen([
       "--workload=mutex,queue,endings,hand-overs",
       `--nemesis=${possible.join(",")}`,
-      ...["--time=60", "--seed=4", "--clients=3", "--tasks=1"],
+      ...["--time=60", "--seed=4", "--clients=3", "--workers=1"],
       `--out=${out.directory}`,
     ]).ended;
     expect(code, `${stdout}\n${stderr}`).toBe(0);

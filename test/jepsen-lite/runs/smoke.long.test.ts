@@ -18,7 +18,7 @@ test.concurrent(
       "--nemesis=kill,partition",
       "--time=15",
       "--clients=3",
-      "--tasks=1",
+      "--workers=1",
       "--seed=3",
       `--out=${out.directory}`,
     ]);

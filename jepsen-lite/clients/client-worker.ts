@@ -1,5 +1,5 @@
 /**
- * One task of a client process: does one operation after the other and records the invocation and
+ * One worker of a client process: does one operation after the other and records the invocation and
  * the end of each in the history.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,9 +11,9 @@ import { type Admin, type Client, type ConnectOptions, connect, connectAdmin } f
 import type {
   Operation,
   PlainLocks,
-  PlainTask,
+  PlainWorker,
   StoreCalls,
-  Task,
+  Worker,
   Workload,
 } from "../workloads/workload.js";
 import type { ClientPlan } from "./client-messages.js";
@@ -25,7 +25,7 @@ import type { EventFields, Recorder } from "./recorder.js";
  */
 const ANSWER_MS_MAX = 3_000;
 
-export interface TaskParts<Locks extends PlainLocks = PlainLocks> {
+export interface WorkerParts<Locks extends PlainLocks = PlainLocks> {
   readonly plan: ClientPlan;
   readonly workload: Workload;
   readonly keys: readonly string[];
@@ -37,15 +37,15 @@ export interface TaskParts<Locks extends PlainLocks = PlainLocks> {
   readonly identity: string;
 }
 
-export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements PlainTask {
+export class PlainClientWorker<Locks extends PlainLocks = PlainLocks> implements PlainWorker {
   readonly process: number;
   readonly index: number;
   readonly random: RandomStream;
-  protected readonly parts: TaskParts<Locks>;
+  protected readonly parts: WorkerParts<Locks>;
   #made = 0;
 
-  /** `number`: the task's number among all of its client process. */
-  constructor(parts: TaskParts<Locks>, index: number, number: number) {
+  /** `number`: the worker's number among all of its client process. */
+  constructor(parts: WorkerParts<Locks>, index: number, number: number) {
     const { client, life, seed } = parts.plan;
     this.parts = parts;
     this.index = index;
@@ -142,8 +142,8 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
   }
 }
 
-/** A task of a run against Holdfast, whose locks are the locks of an SDK's client. */
-export class ClientTask extends PlainClientTask<Client> implements Task {
+/** A worker of a run against Holdfast, whose locks are the locks of an SDK's client. */
+export class ClientWorker extends PlainClientWorker<Client> implements Worker {
   get client(): Client {
     return this.locks;
   }
