@@ -1,6 +1,6 @@
 /**
  * Who held what and when, as the clients themselves saw it: from the grant until they released or
- * lost it, with the deadline up to which they were certain. For the ownership chart.
+ * lost it, with the deadline up to which they were certain. For the rows of holds in the report.
  */
 import type { HistoryEvent } from "../history/history-event.js";
 import { KeptSample } from "./kept-sample.js";

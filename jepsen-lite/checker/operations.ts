@@ -173,7 +173,7 @@ const PLACEHOLDER: Operation = Object.freeze({
     timeNs: undefined,
     error: undefined,
     session: undefined,
-    owner: undefined,
+    task: undefined,
     denied: false,
     as: undefined,
     client: undefined,

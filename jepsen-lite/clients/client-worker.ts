@@ -91,13 +91,13 @@ export class PlainClientWorker<Locks extends PlainLocks = PlainLocks> implements
     act: () => Promise<T>,
     resultOf: (result: T) => unknown = (result) => result,
   ): Promise<T | undefined> {
-    const { f, key, owner, part } = operation;
+    const { f, key, task, part } = operation;
     const names = { f, ...(key === undefined ? {} : { key }) };
     // The session may end, and another one begin, while the operation is under way.
     const sessionNow = () => sessioned(operation.session ?? this.locks.session);
     const as = operation.as ?? this.shown;
-    const owned = owner === undefined ? {} : { owner };
-    const asker = { ...sessionNow(), ...owned, ...(as === undefined ? {} : { as }) };
+    const tasked = task === undefined ? {} : { task };
+    const asker = { ...sessionNow(), ...tasked, ...(as === undefined ? {} : { as }) };
     this.#event("invoke", { ...names, ...asker, ...valued(operation.value) }, part);
     let result: T;
     try {

@@ -14,7 +14,7 @@ export interface HistoryEvent {
   readonly value?: unknown;
   readonly error?: string;
   readonly session?: number;
-  readonly owner?: number;
+  readonly task?: number;
   /** For a `fail`: only the client itself says that it did not happen. */
   readonly denied?: true;
   /** The credential that was shown, in histories by which access is judged. */

@@ -1,4 +1,4 @@
-/** The rows of the timeline that are bars: faults, nodes, ownership, operations. */
+/** The rows of the timeline that are bars: faults, nodes, holds, operations. */
 
 import type { DrawnHold } from "../attack/hold-chart.js";
 import type { DrawnOperation, LaneChange } from "../attack/observer.js";
@@ -67,7 +67,7 @@ function nodeBar(change: LaneChange, endMs: number, scale: TimeScale): Markup {
 }
 
 /** `marksOf`: what is drawn over the row of a key of that height. */
-export function ownershipRows(
+export function holdRows(
   data: ReportData,
   scale: TimeScale,
   marksOf: (key: string, height: number) => readonly Markup[],

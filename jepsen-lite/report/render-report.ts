@@ -11,9 +11,9 @@ import {
   backgroundBands,
   drawnNote,
   faultRows,
+  holdRows,
   nodeRows,
   operationRows,
-  ownershipRows,
   row,
 } from "./lanes.js";
 import { anomalyBands, anomalyRows, keyMarks } from "./marks.js";
@@ -61,10 +61,7 @@ function timelinePart(data: ReportData): Markup {
     ["Nodes: role and term", nodeRows(data, scale)],
     ["Rate and latency", [rateRow(data, scale), latencyRow(data, scale)]],
     ["Latency of each operation", scatterRows(data, scale)],
-    [
-      "Who held what",
-      ownershipRows(data, scale, (key, height) => keyMarks(data, key, height, scale)),
-    ],
+    ["Who held what", holdRows(data, scale, (key, height) => keyMarks(data, key, height, scale))],
     ["Operations", operationRows(data, scale)],
   ];
   const rows = parts

@@ -34,14 +34,14 @@ export async function acquire<L extends HeldLock>(
   key: string | undefined,
   wish: Wish,
   act: (mark: string) => Promise<L>,
-  owner?: number,
+  task?: number,
 ): Promise<L | undefined> {
   const mark = `m${worker.unique()}`;
   const operation = {
     f: "acquire",
     value: { ...wish, ttlMs: worker.ttlMs, mark },
     ...(key === undefined ? {} : { key }),
-    ...(owner === undefined ? {} : { owner }),
+    ...(task === undefined ? {} : { task }),
   };
   const lock = await worker.record(
     operation,

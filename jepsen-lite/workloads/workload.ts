@@ -71,7 +71,8 @@ export interface Operation {
   readonly f: string;
   readonly key?: string;
   readonly value?: unknown;
-  readonly owner?: number;
+  /** The number of the task that asks (`client.task()`); default: each acquire is a task of its own. */
+  readonly task?: number;
   /** Default: the session of the worker's client. */
   readonly session?: number;
   /**

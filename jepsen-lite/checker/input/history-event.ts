@@ -20,7 +20,7 @@ export interface HistoryEvent {
   readonly timeNs: number | undefined;
   readonly error: string | undefined;
   readonly session: string | undefined;
-  readonly owner: string | undefined;
+  readonly task: string | undefined;
   /** For a `fail`: only the client says that it did not happen, and no answer of the service. */
   readonly denied: boolean;
   /** The credential that the process has shown; without one its rights are not judged. */
@@ -64,7 +64,7 @@ export function toEvent(record: unknown, line: number, position: number): Histor
     timeNs: optionalNumber(fields, "time", line) ?? optionalNumber(fields, "timeNs", line),
     error: errorText(fields["error"]),
     session: optionalName(fields, "session", line),
-    owner: optionalName(fields, "owner", line),
+    task: optionalName(fields, "task", line),
     denied: fields["denied"] === true,
     as: optionalName(fields, "as", line),
     client: clientIn(fields),

@@ -104,13 +104,13 @@ function checkHeadStarts(
   let pairs = 0;
   for (const [position, slow] of requests.entries()) {
     const slowNs = slow.invokedNs;
-    if (slowNs === undefined || slow.call.items.length > 1 || slow.call.hasNamedOwner) continue;
+    if (slowNs === undefined || slow.call.items.length > 1 || slow.call.hasNamedTask) continue;
     for (let later = position + 1; later < requests.length && pairs < PAIRS_MAX; later += 1) {
       const urgent = requests[later] as Request;
       if ((urgent.invokedNs ?? slowNs) > slowNs + spreadNs) break;
       pairs += 1;
       const steps = urgent.call.priority - slow.call.priority;
-      const isSimple = urgent.call.items.length === 1 && !urgent.call.hasNamedOwner;
+      const isSimple = urgent.call.items.length === 1 && !urgent.call.hasNamedTask;
       if (steps <= 0 || !isSimple || urgent.queuedNs === undefined) continue;
       if (!excludeEachOther(slow.item.mode, urgent.item.mode)) continue;
       const isAhead = leadOf(placeOf(urgent, urgent.queuedNs), placeOf(slow, slowNs)) > 0;

@@ -1,5 +1,5 @@
 /**
- * Fencing tokens: no token is granted twice (except to the same owner again, if it asked
+ * Fencing tokens: no token is granted twice (except to the same task again, if it asked
  * reentrantly); a grant that can only have come after another was known has the larger token, over
  * all keys (or among the tokens of one key, or not at all, for services that promise no more); and
  * no client is told that a token that was never granted is valid.

@@ -159,8 +159,8 @@ function adopted(state: LockState, call: LockCall): LockState | Refusal {
   const token = call.granted as number;
   if (hold === undefined) return notHeld(call.token as number);
   if (token <= state.newestToken) return notLarger(state);
-  const { session, owner } = call;
-  return replaceHold(state, hold, { ...hold, token, session, owner, count: 1 });
+  const { session, task } = call;
+  return replaceHold(state, hold, { ...hold, token, session, task, count: 1 });
 }
 
 /** What it concerns and had been granted before it was asked for has ended when it is answered. */

@@ -32,9 +32,9 @@ export interface LockCall {
   readonly operation: Operation;
   readonly f: LockFunction;
   readonly session: string;
-  /** Unnamed owners are all different. */
-  readonly owner: string;
-  readonly hasNamedOwner: boolean;
+  /** Unnamed tasks are all different. */
+  readonly task: string;
+  readonly hasNamedTask: boolean;
   /** For an acquire: what it asks for. */
   readonly items: readonly Item[];
   /** The token it was called with. */
@@ -120,13 +120,13 @@ function readCall(operation: Operation, argument: Fields, result: Fields): LockC
   }
   const items = f === "acquire" ? readItems(operation, argument) : [];
   const session = completion?.session ?? invocation.session ?? operation.process;
-  const owner = invocation.owner;
+  const task = invocation.task;
   return {
     operation,
     f,
     session,
-    owner: owner === undefined ? `line ${invocation.line}` : `${session}/${owner}`,
-    hasNamedOwner: owner !== undefined,
+    task: task === undefined ? `line ${invocation.line}` : `${session}/${task}`,
+    hasNamedTask: task !== undefined,
     items,
     token,
     granted,

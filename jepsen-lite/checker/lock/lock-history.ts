@@ -13,7 +13,7 @@ export interface LockHistory {
   readonly calls: readonly LockCall[];
   /** By token; if a token was granted twice, the first in order of invocation. */
   readonly grants: ReadonlyMap<number, Grant>;
-  /** Further grants of tokens that another owner had been granted before. */
+  /** Further grants of tokens that another task had been granted before. */
   readonly grantedAgain: readonly Grant[];
   /** Position from which the hold of a token may have ended by itself, or been ended by others. */
   readonly mayEndAt: ReadonlyMap<number, number>;
@@ -232,9 +232,9 @@ function isEndByOthers({ f }: LockCall): boolean {
   return f === "revoke" || f === "end-session";
 }
 
-/** The same owner asked again for its hold, and is counted. */
+/** The same task asked again for its hold, and is counted. */
 export function isReentry(first: LockCall, call: LockCall): boolean {
-  return call.isReentrant && call.hasNamedOwner && call.owner === first.owner;
+  return call.isReentrant && call.hasNamedTask && call.task === first.task;
 }
 
 function upgraded(call: LockCall, items: readonly Item[]): readonly Item[] {

@@ -10,7 +10,7 @@ import type { Item, LockCall } from "./lock-calls.js";
 export interface Hold {
   readonly token: number;
   readonly session: string;
-  readonly owner: string;
+  readonly task: string;
   readonly items: readonly Item[];
   readonly slots: ReadonlyMap<string, readonly number[]>;
   readonly count: number;
@@ -75,7 +75,7 @@ export function grant(state: LockState, call: LockCall): LockState | Refusal {
   const token = call.granted as number;
   const again = findHold(state, token);
   if (again !== undefined) {
-    const isSame = again.owner === call.owner && coversAll(again.items, call.items);
+    const isSame = again.task === call.task && coversAll(again.items, call.items);
     if (!call.isReentrant || !isSame) {
       return refusal("token granted twice", `token ${token} is held already`);
     }
@@ -87,8 +87,8 @@ export function grant(state: LockState, call: LockCall): LockState | Refusal {
     const taken = obstacle(others, item, call.slots.get(item.key));
     if (taken !== undefined) return taken;
   }
-  const { items, slots, session, owner } = call;
-  const hold: Hold = { token, session, owner, items, slots, count: 1 };
+  const { items, slots, session, task } = call;
+  const hold: Hold = { token, session, task, items, slots, count: 1 };
   return withHolds(state, [...others, hold], token);
 }
 

@@ -3,7 +3,7 @@
  * in which the requests arrived. `inspect` is called during the wait to find and note when a
  * request has its place.
  */
-import type { Task as LockTask } from "../../sdk.js";
+import type { Task } from "../../sdk.js";
 import { acquire, hold, release } from "../lock-operations.js";
 import type { Worker, Workload } from "../workload.js";
 
@@ -27,16 +27,16 @@ export const queue: Workload = {
   async step(worker) {
     const { client, random } = worker;
     const key = random.pick(worker.keys.slice(0, KEYS_MAX));
-    const asker = client.task();
+    const task = client.task();
     const { waitsMs, holdMs } = worker.index === 0 ? PATIENT : HASTY;
     const waitMs = random.pick<number>(waitsMs);
     const place = new AbortController();
     const wait = async () => {
-      const granted = client.acquire(key, { waitMs, task: asker });
-      void notePlace(worker, key, asker, AbortSignal.any([worker.signal, place.signal]));
+      const granted = client.acquire(key, { waitMs, task });
+      void notePlace(worker, key, task, AbortSignal.any([worker.signal, place.signal]));
       return granted.finally(() => place.abort());
     };
-    const lock = await acquire(worker, key, { waitMs }, wait, asker.id);
+    const lock = await acquire(worker, key, { waitMs }, wait, task.id);
     if (lock === undefined) return;
     await hold(worker, lock, random.integer(holdMs[0], holdMs[1]));
     await release(worker, lock, key);
@@ -47,14 +47,14 @@ export const queue: Workload = {
 async function notePlace(
   worker: Worker,
   key: string,
-  asker: LockTask,
+  task: Task,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     const { waiters } = await worker.client.inspect(key, { signal });
     const { session } = worker.client;
-    const isQueued = waiters.some((each) => each.session === session && each.task === asker.id);
-    if (isQueued && !signal.aborted) worker.note({ f: "queued", key, owner: asker.id });
+    const isQueued = waiters.some((each) => each.session === session && each.task === task.id);
+    if (isQueued && !signal.aborted) worker.note({ f: "queued", key, task: task.id });
   } catch {
     // Granted meanwhile, or no answer: then nothing is known about its place.
   }

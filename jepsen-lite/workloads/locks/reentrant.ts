@@ -11,12 +11,12 @@ export const reentrant: Workload = {
   async step(worker) {
     const { client, random } = worker;
     const key = random.pick(worker.keys);
-    const holder = client.task();
+    const task = client.task();
     const wish = { waitMs: random.pick([0, 500, 2_000]), reentrant: true };
-    const again = () => client.acquire(key, { ...wish, task: holder });
+    const again = () => client.acquire(key, { ...wish, task });
     const locks = [];
     for (let depth = random.integer(1, 3); depth > 0; depth -= 1) {
-      const lock = await acquire(worker, key, wish, again, holder.id);
+      const lock = await acquire(worker, key, wish, again, task.id);
       if (lock === undefined) break;
       locks.push(lock);
       await hold(worker, lock, random.integer(0, 10));

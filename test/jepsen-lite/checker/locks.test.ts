@@ -128,13 +128,13 @@ describe("exclusive locks", () => {
     expect(broken([...falling, next[1] as Line, found as Line])).toEqual([]);
   });
 
-  it("the same owner may hold again under the same token, and releases as often", () => {
+  it("the same task may hold again under the same token, and releases as often", () => {
     const again = (line: Line): Line => [
       line[0],
       line[1],
       line[2],
       line[3],
-      { ...line[4], owner: "task", session: "s" },
+      { ...line[4], task: "t", session: "s" },
     ];
     const lines = [
       ...acquired(0, 5, { reentrant: true }),
