@@ -376,11 +376,10 @@ export interface HandOverCommand extends SequencedHead {
   readonly target: number;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
   readonly to: string;
-  /** A bearer, who can only adopt, whatever its identity; otherwise an owner of this identity. */
+  /** To a bearer, from whom a session of any identity can adopt it; otherwise to an owner of this identity. */
   readonly isBearer: boolean;
   /**
-   * How long the owner has it: of a bearer `TTL_MS_MIN` … `TTL_MS_MAX`, of another owner as in a
-   * take.
+   * How long the owner has it: a bearer `TTL_MS_MIN` … `TTL_MS_MAX`, a named owner as in a take.
    */
   readonly ttlMs: number;
 }
