@@ -14,11 +14,10 @@ import { ANONYMOUS, EVERYTHING, identitiesOf } from "./access-command.js";
 const ANONYMOUS_NOTES = `
 anonymous is every client that proves nothing. deny removes its permission
 to do everything, which secures the cluster; allow grants it again. Smaller
-permissions of
-anonymous stay. deny tells on standard error how many sessions are still
-anonymous. It is refused with exit code 5 if you are anonymous yourself, unless
---force is given, and always if no identity has admin and a credential that does
-not expire. The JSON document:
+permissions of anonymous stay. deny says on standard error how many sessions are
+still anonymous. It is refused with exit code 5 if you are anonymous yourself,
+unless --force is given, and always if no identity has admin and a credential
+that does not expire. The JSON document:
   {"isOpen":false}`;
 
 export function defineAnonymous(parent: Command): void {

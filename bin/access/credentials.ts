@@ -27,9 +27,8 @@ document:
 token: null with --out. expiresWallMs: 0 for never.`;
 
 const CERTIFICATE_NOTES = `
-The certificate must name the identity, as those of "holdfast cert client
-IDENTITY" do, and its CA must be the --client-ca of the nodes. The JSON
-document:
+The certificate must name the identity, as "holdfast cert client IDENTITY" makes
+it, and its CA must be the --client-ca of the nodes. The JSON document:
   {"name":"billing","label":"certificate","expiresWallMs":0}`;
 
 export function defineToken(parent: Command): void {

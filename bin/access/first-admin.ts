@@ -17,7 +17,7 @@ Makes an identity, grants it admin on all keys, and prints its access token,
 which nothing can show again. What anonymous may do stays as it is: "access
 anonymous deny" secures the cluster. Exit code 5 if an identity has a credential
 already: use "access token" or "access add". After an interruption, execute it
-again. The JSON document is that of "access token".`;
+again. The JSON document has the form of "access token".`;
 
 export function defineInit(parent: Command): void {
   const command = subcommand(parent, "init", "make the first admin and its access token", [

@@ -17,8 +17,8 @@ import {
 } from "./access-command.js";
 
 const GRANT_NOTES = `
-A permission replaces the one on the same key or prefix. Of several that cover a
-key the highest counts. KEY defaults to * for admin. The JSON document:
+A permission replaces the one on the same key or prefix. If several cover a key,
+the highest counts. KEY defaults to * for admin. The JSON document:
   {"name":"billing","level":"acquire","key":"orders/","isPrefix":true}`;
 
 const REVOKE_NOTES = `

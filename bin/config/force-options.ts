@@ -24,7 +24,7 @@ export interface Force {
 }
 
 export const FORCE_NOTES = `
-The holder is told at once and can release the lock itself. The revoke is forced
+The holder hears of it at once and can release the lock itself. Its hold ends
 when the grace period is over, but not before the end of the lease that the
 holder has now, so that it has stopped before another task is granted the lock.
 With --now there is no such wait: then only fencing tokens protect the resource.`;

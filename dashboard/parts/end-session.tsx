@@ -30,7 +30,7 @@ export function EndSession({ session, who, has, act, onClose }: EndSessionProps)
         Everything that <PhraseText phrase={who} /> has is taken away
         {has !== undefined &&
           `: ${countText(has.holds, "hold")}, ${countText(has.waits, "waiting request")}`}
-        . Its client is told, and may open another session.
+        . Its client learns this, and may open another session.
       </p>
     </ForceDialog>
   );

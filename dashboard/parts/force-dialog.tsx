@@ -68,11 +68,11 @@ export function ForceDialog({ title, children, verb, act, onClose }: ForceDialog
           />
         </label>
         <p id={`${id}-grace`} class="hint">
-          The client is told at once and may stop cleanly. When the grace is over, and not before
-          the end of the lease that the client has now, it is taken away.
+          The client hears of it at once and may stop cleanly. When the grace is over, and not
+          before the end of the lease that the client has now, it is taken away.
         </p>
         <label>
-          Reason, which the client is told
+          Reason, which the client sees
           <input ref={reason} type="text" maxLength={REASON_BYTES_MAX} autocomplete="off" />
         </label>
         {error !== undefined && <Problem error={error} />}

@@ -56,7 +56,7 @@ object per line:
    "sessionName":"…","identity":"anonymous"}}
 leader: null while there is no leader.
 
-Exit code: that of the command; 6 if leadership was lost; 3 or 124 if another
+The exit code is the command's; 6 if leadership was lost; 3 or 124 if another
 candidate leads; 130 after Ctrl-C.`;
 
 export function defineElect(command: Command, finish: Finish): void {

@@ -71,8 +71,8 @@ const EXAMPLES: Examples = [
 
 const GROUP_NOTES = `
 A lease is held by its owner until it ends, is released or is revoked, whatever
-becomes of the process that took it. The owner is a secret: whoever has it can
-extend and release the lease. Work that stays in one process is better done
+becomes of the process that took it. The owner is a secret: anyone who has it
+can extend and release the lease. Work that stays in one process is better done
 under "holdfast run", which notices at once if its lock is lost.`;
 
 const TAKE_NOTES = `
@@ -122,8 +122,8 @@ reason: why a key had none: released, expired, maxHold, revoked, stolen, unknown
 (not known, or more than a minute ago); null: every key had one.`;
 
 const SHOW_NOTES = `
-LEASE OF is the name that was given with --name, or eight digits that tell
-owners apart and prove nothing. The JSON document, of which leases has the form
+LEASE OF is the name that was given with --name, or eight digits that
+distinguish owners and prove nothing. In the JSON document, leases has the form
 of holds in "holdfast inspect":
   {"key":"deploy/prod","leases":[{"token":3764817043128322,…}]}`;
 

@@ -104,7 +104,7 @@ that the command started). Elsewhere, and while run alone is stopped by SIGSTOP
 for longer than --ttl, the command goes on without a lock: let the resource
 check the fencing token.
 
-Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to
+The exit code is the command's, or 128+n if signal n ended it; 3, 4, 6, 124 to
 127 as shown by "holdfast help exit-codes". If SIGINT, SIGTERM or SIGHUP ended
 the command or the wait, run dies by that signal too, so that Ctrl-C also ends
 the script that called it.`;

@@ -37,7 +37,7 @@ Each block of records names the digest of the block before it, up to the head.
 A node logs its head ("audit head") at its start, each hour and at its end: keep
 some of them where the owner of the node cannot change them. Without --expect
 the check finds damage and clumsy changes, but not a chain that somebody with
-access to the files has written anew.
+access to the files has written again.
 
 Exit code 0 if everything is in order, 7 if something is lost or altered or the
 expected head is not there, 1 if the directory cannot be read, for example

@@ -68,9 +68,9 @@ if a file exists or cannot be written. The JSON document:
 
 const NODE_NOTES = `
 The certificate contains the number of the node and the name of the cluster;
-other nodes check both, so --cluster-name must be that of the nodes. Clients
-check that it contains the host of their endpoint, so give every name and
-address that they use. * as the first label stands for any one label. The
+other nodes check both, so --cluster-name must be the name that the nodes use.
+Clients check that it contains the host of their endpoint, so give every name
+and address that they use. * as the first label stands for any one label. The
 certificate expires no later than its CA. Exit code 1 if the CA cannot be read,
 its key does not fit, or a file exists. The JSON document:
   {"kind":"node","cluster":"holdfast","nodeId":1,"hosts":["db-1.example"],

@@ -61,7 +61,7 @@ const EXAMPLES: Examples = [
 
 const NOTES = `
 A node joins as a learner: it receives every entry and has no vote until it is
-promoted. Every command can be repeated: it is no error if nothing changes.`;
+promoted. Every command can be repeated; it succeeds if nothing changes.`;
 
 const LS_NOTES = `
 LAG: committed entries that are not known to be on the node's disk. STARTS: how
@@ -72,7 +72,7 @@ often a process was started on its data. The JSON document:
 role: voter or learner. isJoint: a change is under way.`;
 
 const CHANGE_NOTES = `
-Exit code 5 if the leader refuses it in the present state, 4 if there is no
+Exit code 5 if the leader refuses it in the current state, 4 if there is no
 leader. The JSON document:
   {"id":4,"role":"voter"}
 role: voter, learner, or null if the node is not a member.`;

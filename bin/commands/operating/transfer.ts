@@ -14,7 +14,7 @@ const EXAMPLES: Examples = [
 
 const NOTES = `
 A node that is stopped by SIGTERM hands leadership over by itself. Exit code 5
-if the node cannot lead in the present state, 4 if there is no leader. The JSON
+if the node cannot lead in the current state, 4 if there is no leader. The JSON
 document:
   {"leader":3}`;
 

@@ -67,9 +67,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 const NOTES = `
 Ctrl-C stops all nodes in order. Started again with the same --data, the cluster
 continues where it stopped; its size, its peer ports and its random cluster id
-are those of the first start, stored in DIRECTORY/cluster.json. The nodes end
-with this process even if it is killed. Their logs are DIRECTORY/n1.log and so
-on; those of the previous run are n1.log.previous and so on.
+stay as in the first start and are stored in DIRECTORY/cluster.json. The nodes
+end with this process even if it is killed. Their logs are DIRECTORY/n1.log and
+so on; the logs of the previous run are n1.log.previous and so on.
 With --tls the first start makes DIRECTORY/certs: a private CA (ca.crt, ca.key),
 certificates for the nodes, and one for clients (client-local.crt and .key).
 Later starts use them again and renew them 30 days before they expire. The same
@@ -79,7 +79,7 @@ With --json one line is printed when the cluster is ready:
    "endpoint":"ws://…","log":"…"}],"access":{"state":"open","identities":0},
    "tls":false}
 With --redis each node has its address for Redis clients: "redis":"host:port",
-and with --redis-sentinel-port that of a sentinel: "redisSentinel":"host:port".
+and with --redis-sentinel-port also for a sentinel: "redisSentinel":"host:port".
 access: what clients may do that do not sign in, as "holdfast status" shows it:
 open, partlyOpen or closed (secured). With --tls it ends with the files of a
 client:
