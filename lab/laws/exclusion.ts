@@ -14,7 +14,7 @@ export interface Claim {
   readonly permits: number;
   /** The slots of permits; `undefined`: not known. */
   readonly slots?: readonly number[] | undefined;
-  /** How many permits there are, as its owner said. */
+  /** How many permits there are, as was asked for. */
   readonly limit?: number | undefined;
 }
 

@@ -146,7 +146,7 @@ export class StreamPort {
     }
     this.#sockets.add(socket);
     this.#addresses.add(address);
-    // Its owner hears of errors by the close that follows.
+    // Its user hears of errors by the close that follows.
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
       this.#sockets.delete(socket);

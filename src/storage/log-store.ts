@@ -76,7 +76,7 @@ export interface LogWrites {
   readonly bytes: number;
 }
 
-/** The owner of this directory, forever. */
+/** The node to which this directory belongs, forever. */
 export interface NodeIdentity {
   readonly nodeId: number;
   /** 128 bits, lower-case hex. */

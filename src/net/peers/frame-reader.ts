@@ -4,7 +4,7 @@
  * first byte that does not fit is the last one that it looks at.
  *
  * A body that lies whole in what has arrived is not copied if it is most of that; a small part of a
- * large piece is, so that its owner does not keep the piece.
+ * large piece is, so that its reader does not keep the piece.
  */
 import { PEER_CLOSE, type PeerCloseCode } from "./hello.js";
 import {

@@ -3,7 +3,7 @@
  * credentials when the node gets them, and ends connections whose certificate has expired or is not
  * trusted any more. `endBy` sets how a connection is ended; by default its socket is destroyed.
  *
- * It does not limit how many handshakes are unfinished: its owner does, from the event `connection`.
+ * It does not limit how many handshakes are unfinished: its user does, from the event `connection`.
  */
 import type { X509Certificate } from "node:crypto";
 import type { Server as HttpsServer } from "node:https";

@@ -1,7 +1,7 @@
 /**
  * TLS of one node: its certificate, the authorities that it trusts, and how its ports and its links
  * to peers use them. Credentials are replaced as a whole and for all uses in the same turn. The
- * owners of established connections are then notified and check them again.
+ * users of established connections are then notified and check them again.
  *
  * Where the certificate of the other side counts, sessions must never be resumed: a resumed handshake
  * shows no certificate, so one that has expired or is no longer trusted would be accepted.

@@ -1,8 +1,8 @@
 /**
  * One snapshot on its way to one peer over one connection. It is offered until the receiver says
  * where to continue, then sent in chunks: at most a window beyond what the receiver has durably,
- * one per turn, and none while much waits in the link, so that no heartbeat waits long. Its owner
- * decides when to give up.
+ * one per turn, and none while much waits in the link, so that no heartbeat waits long. The
+ * sender decides when to give up.
  */
 import type { NodeId } from "../../raft/index.js";
 import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";

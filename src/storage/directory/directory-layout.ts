@@ -1,8 +1,8 @@
 /**
  * The contents of a data directory:
  *
- *   mark         its owner, how often it was opened, up to where the log is durable, and what is
- *                known of the peers
+ *   mark         to which node it belongs, how often it was opened, up to where the log is durable,
+ *                and what is known of the peers
  *   VERSION      the version of the model; made after the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything

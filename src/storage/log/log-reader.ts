@@ -173,8 +173,8 @@ class LogReader {
     const previousCrc = bytes.readUInt32LE(20);
     if (base.number !== number) throw this.#damaged(path, 0, `this is segment ${base.number}`);
     if (base.nodeId !== this.#mark.nodeId || base.clusterId !== this.#mark.clusterId) {
-      const owner = `node ${base.nodeId} of cluster ${base.clusterId}`;
-      throw this.#damaged(path, 0, `the segment belongs to ${owner}`);
+      const node = `node ${base.nodeId} of cluster ${base.clusterId}`;
+      throw this.#damaged(path, 0, `the segment belongs to ${node}`);
     }
     if (base.capacityBytes !== bytes.length) {
       const size = `${bytes.length} bytes instead of ${base.capacityBytes}`;

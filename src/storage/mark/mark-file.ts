@@ -1,13 +1,13 @@
 /**
- * The mark: the owner of this directory, how often it was opened, up to where the log is known to
- * be durable, and what is known of the peers. Anything at or below the mark can be damaged, but
- * never torn.
+ * The mark: to which node this directory belongs, how often it was opened, up to where the log is
+ * known to be durable, and what is known of the peers. Anything at or below the mark can be damaged,
+ * but never torn.
  *
  * The file has two slots with equal contents, written and synced one after the other, and never the
  * only intact one first. A crash tears at most one, and damage to one loses nothing: neither the
  * mark, nor the incarnation, nor a peer.
  *
- * The incarnation also says which process owns the directory. A process that finds another
+ * The incarnation also says which process has the directory. A process that finds another
  * incarnation than its own must end, and must not overwrite it.
  */
 import { crc32 } from "node:zlib";

@@ -20,7 +20,7 @@ import type { SnapshotManifest } from "./snapshot-store.js";
 const REMOVED_CHUNKS_MAX = 64;
 
 /** The writer of a snapshot, which another one may replace. */
-export interface SnapshotOwner {
+export interface CurrentWriter {
   /** Resolves when no call of it is under way any more. */
   supersede(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export class StoredSnapshot {
   readonly id: number;
   /** As it is when everything that was handed over to the store is durable. */
   record: SnapshotRecord;
-  owner: SnapshotOwner | undefined;
+  writer: CurrentWriter | undefined;
   removal: Promise<void> | undefined;
 
   constructor(id: number, record: SnapshotRecord) {

@@ -3,14 +3,14 @@
  * node offers and whose manifest is known from the beginning.
  */
 import { assert, HoldfastError } from "../../errors/index.js";
-import type { SnapshotCatalog, SnapshotOwner, StoredSnapshot } from "./catalog.js";
+import type { CurrentWriter, SnapshotCatalog, StoredSnapshot } from "./catalog.js";
 import { SnapshotDigest } from "./digest.js";
 import type { SnapshotManifest, SnapshotWriter } from "./snapshot-store.js";
 
 /** The largest chunk, which one batch of the store and one message between nodes carry easily. */
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
 
-export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
+export class StoredSnapshotWriter implements SnapshotWriter, CurrentWriter {
   readonly #catalog: SnapshotCatalog;
   readonly #snapshot: StoredSnapshot;
   /** The manifest it must match; `undefined` for a snapshot of this node. */
@@ -63,10 +63,10 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
   }
 
   async abandon(): Promise<void> {
-    const isOwner = this.#snapshot.owner === this;
+    const isCurrent = this.#snapshot.writer === this;
     await this.supersede();
     // Another writer may have taken it over, or it is complete.
-    if (isOwner && !this.#snapshot.isComplete) await this.#catalog.remove(this.#snapshot);
+    if (isCurrent && !this.#snapshot.isComplete) await this.#catalog.remove(this.#snapshot);
   }
 
   /** Reads the chunks that are stored already into the digest. */
@@ -86,7 +86,7 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
 
   #end(): void {
     this.#isOver = true;
-    if (this.#snapshot.owner === this) this.#snapshot.owner = undefined;
+    if (this.#snapshot.writer === this) this.#snapshot.writer = undefined;
   }
 
   #demandFit(chunk: Uint8Array): void {

@@ -58,7 +58,7 @@ export class StoredSnapshots implements SnapshotStore {
       snapshot = undefined;
     }
     snapshot ??= this.#catalog.begin("received", manifest);
-    const former = snapshot.owner;
+    const former = snapshot.writer;
     const writer = this.#writerOf(snapshot, manifest);
     await former?.supersede();
     try {
@@ -84,7 +84,7 @@ export class StoredSnapshots implements SnapshotStore {
     for (const snapshot of this.#catalog.all()) {
       const { state, manifest } = snapshot.record;
       // A snapshot that is being written has no checksum yet; its writer decides about it.
-      const isBeingWritten = state === "own" && snapshot.owner !== undefined;
+      const isBeingWritten = state === "own" && snapshot.writer !== undefined;
       const isNamed = state !== "removed" && checksums.includes(manifest.checksum);
       if (!isBeingWritten && !isNamed) await this.#catalog.remove(snapshot);
     }
@@ -123,7 +123,7 @@ export class StoredSnapshots implements SnapshotStore {
 
   #writerOf(snapshot: StoredSnapshot, offered: SnapshotManifest | undefined): StoredSnapshotWriter {
     const writer = new StoredSnapshotWriter(this.#catalog, snapshot, offered);
-    snapshot.owner = writer;
+    snapshot.writer = writer;
     return writer;
   }
 }

@@ -100,8 +100,8 @@ export class AccessLaws {
   }
 
   /** Whose it is. */
-  ownerOf(session: number): number | undefined {
-    return this.#sessions.of(session)?.owner;
+  personOf(session: number): number | undefined {
+    return this.#sessions.of(session)?.person;
   }
 
   begin(index: number, commands: readonly TableCommand[]): void {
@@ -181,7 +181,7 @@ export class AccessLaws {
     if (session === 0) person = personBy(this.reckoning.now, credential);
     else {
       this.#note(name, this.#sessions.problemOfActing(session));
-      person = this.#sessions.of(session)?.owner;
+      person = this.#sessions.of(session)?.person;
     }
     this.#judge(name, person, command, result, () => {
       return "target" in command ? holds.keysOf(session, command.target) : undefined;
@@ -276,7 +276,7 @@ export class AccessLaws {
   #isOwn(person: number | undefined, session: number): boolean | undefined {
     const target = this.#sessions.of(session);
     if (person === undefined || person === ANONYMOUS_PERSON) return false;
-    if (target?.owner !== person) return false;
+    if (target?.person !== person) return false;
     // It may still stand in the table.
     return target.isOver ? undefined : true;
   }
@@ -290,7 +290,7 @@ export class AccessLaws {
     if (command === undefined || !(isGranted || isRefused)) return;
     const keys = "items" in command ? command.items.map(({ key }) => key) : [];
     if (command.op === OP.upgrade) keys.push(command.key);
-    const person = this.#sessions.of(session)?.owner;
+    const person = this.#sessions.of(session)?.person;
     const { now } = this.reckoning;
     const isAllowed = keys.every((key) => may(now, person, "acquire", key));
     if (isAllowed === isGranted) return;

@@ -3,9 +3,9 @@ import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import { type AttachCommand, type Attached, OP, STATUS } from "../../../../src/protocol/index.js";
 import { ANONYMOUS_PERSON, maySomewhere, personBy, type Reckoning } from "./reckoning.js";
 
-export interface OwnedSession {
+export interface AttachedSession {
   readonly nonce: string;
-  owner: number;
+  person: number;
   /** The credential of its newest attachment. */
   credential: number;
   epoch: number;
@@ -22,19 +22,19 @@ const BEFORE_ALL: readonly number[] = [ERROR_NUMBERS.INVALID_ARGUMENT, ERROR_NUM
 
 export class AttachLaws {
   readonly #reckoning: Reckoning;
-  readonly #sessions = new Map<number, OwnedSession>();
+  readonly #sessions = new Map<number, AttachedSession>();
 
   constructor(reckoning: Reckoning) {
     this.#reckoning = reckoning;
   }
 
-  of(session: number): OwnedSession | undefined {
+  of(session: number): AttachedSession | undefined {
     return this.#sessions.get(session);
   }
 
   *sessionsOf(person: number): Generator<number> {
-    for (const [session, { owner, isOver }] of this.#sessions) {
-      if (owner === person && !isOver) yield session;
+    for (const [session, known] of this.#sessions) {
+      if (known.person === person && !known.isOver) yield session;
     }
   }
 
@@ -43,11 +43,11 @@ export class AttachLaws {
     if (known !== undefined) known.isOver = true;
   }
 
-  /** Why nothing of its present attachment may have an effect. */
+  /** Why nothing of its current attachment may have an effect. */
   problemOfActing(session: number): string | undefined {
     const known = this.#sessions.get(session);
     if (known === undefined) return undefined;
-    if (personBy(this.#reckoning.now, known.credential) === known.owner) return undefined;
+    if (personBy(this.#reckoning.now, known.credential) === known.person) return undefined;
     return `is served by credential ${known.credential}, which is gone`;
   }
 
@@ -64,13 +64,13 @@ export class AttachLaws {
   }
 
   #note({ session, epoch }: Attached, { credential, command }: AskedAttach): void {
-    const owner = personBy(this.#reckoning.now, credential) as number;
+    const person = personBy(this.#reckoning.now, credential) as number;
     const known = this.#sessions.get(session);
     if (known === undefined) {
       const { nonce } = command;
-      this.#sessions.set(session, { nonce, owner, credential, epoch, isOver: false });
+      this.#sessions.set(session, { nonce, person, credential, epoch, isOver: false });
     } else if (known.epoch !== epoch) {
-      Object.assign(known, { owner, credential, epoch });
+      Object.assign(known, { person, credential, epoch });
     }
   }
 
@@ -89,14 +89,14 @@ export class AttachLaws {
       return status === ERROR_NUMBERS.FORBIDDEN ? undefined : `is opened by person ${person}`;
     }
     const known = isOpen ? this.#findBy(command.nonce) : this.#sessions.get(command.session);
-    const isIts = known === undefined || [person, ANONYMOUS_PERSON].includes(known.owner);
+    const isIts = known === undefined || [person, ANONYMOUS_PERSON].includes(known.person);
     if (status === STATUS.ok) return isIts ? undefined : `is attached by person ${person}`;
     if (status !== ERROR_NUMBERS.FORBIDDEN || known === undefined || !isIts) return undefined;
     const isMeant = known.nonce === command.nonce;
     return isMeant ? `is refused to person ${person}, whose it is` : undefined;
   }
 
-  #findBy(wanted: string): OwnedSession | undefined {
+  #findBy(wanted: string): AttachedSession | undefined {
     return [...this.#sessions.values()].find(({ nonce, isOver }) => nonce === wanted && !isOver);
   }
 }

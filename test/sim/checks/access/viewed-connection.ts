@@ -205,7 +205,7 @@ export class ViewedConnection {
     if (query.op === OP.sessions && !mayEverywhere(state, person, "observe")) {
       const { sessions } = payload as SessionsView;
       const { laws } = this.#cluster;
-      return sessions.every(({ session }) => laws.ownerOf(session) === person);
+      return sessions.every(({ session }) => laws.personOf(session) === person);
     }
     if (!this.#mayAsk(state, query)) return false;
     if (query.op === OP.whoAmI) return (payload as WhoAmIView).name === nameOf(state, person);

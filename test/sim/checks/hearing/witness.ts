@@ -107,7 +107,7 @@ export class Witness implements TableOutbox {
     this.laws = laws;
     this.access = access;
     this.#index = table.index;
-    laws.personOf = (session) => access.ownerOf(session);
+    laws.personOf = (session) => access.personOf(session);
     // The first client sees what an earlier cluster left behind.
     if (hasReaders && table.index > 0) for (const key of keys) this.#note(key);
   }
