@@ -6,11 +6,11 @@ import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
 import {
   changeSetting,
   endSession,
-  type OperatorCommands,
+  type Orders,
   type Revoked,
   revoke,
   setLimit,
-} from "./calls/operator-commands.js";
+} from "./calls/orders.js";
 import { ClientLeases } from "./leases/client-leases.js";
 import type { Leases } from "./leases/leases.js";
 import { type Adopted, adoptAll } from "./locks/adoption.js";
@@ -59,7 +59,7 @@ import { WebLocks } from "./web-locks/web-locks.js";
  * Nothing passes a call that gives something back, so an `acquire` may follow a `release` without
  * waiting for it.
  */
-export interface Client extends Views, OperatorCommands, AsyncDisposable {
+export interface Client extends Views, Orders, AsyncDisposable {
   /** The session's number, 0 while there is none. */
   readonly session: number;
   /** The cluster in which it has that number. */

@@ -70,7 +70,7 @@ export {
   type UnreachableNode,
 } from "./admin/cluster-status.js";
 export { connectAdmin, connectAdminOn } from "./admin/connect-admin.js";
-export type { Revoked } from "./calls/operator-commands.js";
+export type { Revoked } from "./calls/orders.js";
 export type { Client } from "./client.js";
 export { connect, connectOn, connectThrough } from "./connect.js";
 export { type LossReason, noLeaderText } from "./failures.js";

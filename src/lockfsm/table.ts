@@ -23,7 +23,7 @@ import type {
   WaitGraphView,
 } from "../protocol/index.js";
 import { execute } from "./commands/execute.js";
-import { giverOf } from "./commands/operator-commands.js";
+import { giverOf } from "./commands/orders.js";
 import { expire } from "./expiry/expire.js";
 import { type LongLeases, leasesBeyond } from "./holds/lease-holds.js";
 import type { Credential, Identity } from "./records/identity.js";

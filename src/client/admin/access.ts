@@ -13,7 +13,7 @@ import {
 } from "../../protocol/index.js";
 import { quotedKey } from "../../text/index.js";
 import type { WithoutHead } from "../calls/command-call.js";
-import type { CommandCarrier, OperatorWish } from "../calls/operator-commands.js";
+import type { CommandCarrier, OrderWish } from "../calls/orders.js";
 import {
   type CredentialOptions,
   type GrantLevel,
@@ -231,10 +231,10 @@ export class ClusterAccess implements Access {
   }
 
   async #change(
-    command: OperatorWish["command"],
+    command: OrderWish["command"],
     what: string,
     options: AdminCallOptions | undefined,
-    texts: NonNullable<OperatorWish["texts"]>,
+    texts: NonNullable<OrderWish["texts"]>,
   ): Promise<void> {
     await this.#carrier.command({ command, what, texts, signal: signalOf(options) });
   }

@@ -16,7 +16,7 @@ import {
   type ServerMessage,
   STATUS,
 } from "../../protocol/index.js";
-import type { OperatorWish } from "../calls/operator-commands.js";
+import type { OrderWish } from "../calls/orders.js";
 import { clientClosed, unavailable } from "../failures.js";
 import type { AdminSettings } from "../options/operator-options.js";
 import type { WatchWish } from "../options/view-options.js";
@@ -133,7 +133,7 @@ export class AdminConnection {
   }
 
   /** Resolves to the table's answer. Rejects with its refusal, or when no answer comes in time. */
-  command(wish: OperatorWish): Promise<Result> {
+  command(wish: OrderWish): Promise<Result> {
     const { readOnly, timeoutMs } = this.#settings;
     const texts = { ...wish.texts, FORBIDDEN: "this connection may only read" };
     const told = readOnly ? { ...wish, texts } : wish;

@@ -14,11 +14,11 @@ import {
 import {
   changeSetting,
   endSession,
-  type OperatorCommands,
+  type Orders,
   type Revoked,
   revoke,
   setLimit,
-} from "../calls/operator-commands.js";
+} from "../calls/orders.js";
 import { type CallOptions, requireAddress, requireNodeId, signalOf } from "../options/checks.js";
 import {
   type AdminCallOptions,
@@ -71,7 +71,7 @@ import { askForLogLevel, askForMembers } from "./log-level.js";
  * (no leader answered in time; if `details.indeterminate` is true, the change may have happened),
  * `CANCELLED` (closed).
  */
-export interface Admin extends Views, OperatorCommands, AsyncDisposable {
+export interface Admin extends Views, Orders, AsyncDisposable {
   /** The cluster that answered first. Nodes of other clusters are refused. */
   readonly clusterId: string;
   /** All endpoints that are known now. */

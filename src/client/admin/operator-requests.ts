@@ -34,7 +34,7 @@ import {
   type TransferOperation,
 } from "../../protocol/index.js";
 import { AbortableCaller, type Deferred } from "../calls/abort-watch.js";
-import type { OperatorWish } from "../calls/operator-commands.js";
+import type { OrderWish } from "../calls/orders.js";
 import { commandFailure, readFailure, refusalText, unavailable } from "../failures.js";
 import type { Question } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
@@ -161,7 +161,7 @@ export class OperatorRequests {
   /**
    * The table's answer. A command that was sent before and finds nothing to end has ended it then.
    */
-  async command(wish: OperatorWish, nowMs: number, timeoutMs: number): Promise<Result> {
+  async command(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
     const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };

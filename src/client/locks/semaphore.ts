@@ -1,5 +1,5 @@
 /** Permits of one key: requests that take one semaphore at a time. */
-import { setLimit } from "../calls/operator-commands.js";
+import { setLimit } from "../calls/orders.js";
 import { type CallOptions, requireKey } from "../options/checks.js";
 import {
   type AcquireKind,

@@ -24,7 +24,7 @@ import { noteRefusal } from "../holds/rights.js";
 import type { Credential, Identity } from "../records/identity.js";
 import { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { notifyForcedEnd } from "./operator-commands.js";
+import { notifyForcedEnd } from "./orders.js";
 
 /** @param by number of the credential of the connection that it came on */
 export function open(state: TableState, command: OpenCommand, by: number, origin: Origin): void {

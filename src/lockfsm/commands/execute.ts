@@ -29,7 +29,7 @@ import { open, resume } from "./attach.js";
 import { downgrade, update, upgrade } from "./convert.js";
 import { adopt, handOver } from "./hand-over.js";
 import { extend, giveBack, take } from "./leases.js";
-import { order, orderWithoutSession } from "./operator-commands.js";
+import { order, orderWithoutSession } from "./orders.js";
 import { recall } from "./recall.js";
 import { release } from "./release.js";
 

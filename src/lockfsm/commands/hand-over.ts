@@ -34,7 +34,7 @@ import { bytesOfOwner } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, NOT_HELD, NOT_SHOWN, notHeld, QUOTA, SAME_OWNER } from "../results.js";
 import { lengthProblemOf } from "./leases.js";
-import { notifyRevoked } from "./operator-commands.js";
+import { notifyRevoked } from "./orders.js";
 
 export function handOver(state: TableState, session: Session, command: HandOverCommand): void {
   const { sequence, target } = command;

@@ -14,7 +14,7 @@ import type { Claimant, Key } from "../records/key.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, QUOTA } from "../results.js";
-import { giverOf } from "./operator-commands.js";
+import { giverOf } from "./orders.js";
 
 export interface Stolen {
   readonly result: Result;

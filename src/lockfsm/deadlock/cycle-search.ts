@@ -7,7 +7,7 @@
  * costs no more than its claims.
  *
  * A cycle of locks is a deadlock. A cycle that includes held permits need not be one, because
- * others may give back enough of them; then the graph must be reduced ("wait-for.ts").
+ * others may give back enough of them; then the graph must be reduced ("wait-for-graph.ts").
  */
 import { holdsOf, requestsOf, type SessionTask } from "../holds/tasks.js";
 import type { TaskEntry } from "../records/claim-indexes.js";

@@ -25,7 +25,7 @@ import { OutOfSteps } from "../records/step-limit.js";
 import { comesBefore } from "../records/waiting-queue.js";
 import { CycleSearch } from "./cycle-search.js";
 import { WaitEdges } from "./wait-edges.js";
-import { shortestCycle, type Wait, WaitForGraph } from "./wait-for.js";
+import { shortestCycle, type Wait, WaitForGraph } from "./wait-for-graph.js";
 
 /**
  * The places at which the members of a cycle wait, each for the next one, the last for the first.

@@ -16,10 +16,10 @@ import {
   type WaitGraphView,
 } from "../../protocol/index.js";
 import { memberOf, redactedCycle } from "../deadlock/detect.js";
-import { possibleDeadlocks } from "../deadlock/possible.js";
+import { possibleDeadlocks } from "../deadlock/possible-deadlocks.js";
 import type { PossibleCycle } from "../deadlock/possible-waits.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
-import { type TaskNode, WaitForGraph } from "../deadlock/wait-for.js";
+import { type TaskNode, WaitForGraph } from "../deadlock/wait-for-graph.js";
 import { blockersOf } from "../holds/blockers.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey } from "../holds/keys.js";

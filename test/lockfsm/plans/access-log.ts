@@ -1,5 +1,5 @@
 /** A log whose socket makes identities, and clients that speak for them: for tests of rights. */
-import { orderCountOf } from "../../../src/lockfsm/commands/operator-commands.js";
+import { orderCountOf } from "../../../src/lockfsm/commands/orders.js";
 import {
   type AccessLevel,
   isStateOrder,

@@ -108,7 +108,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: "order-on-any-count",
     rule: "11.1: no copy of a state order has an effect after another copy or a later order",
     scenario: "limited access",
-    file: "src/lockfsm/commands/operator-commands.ts",
+    file: "src/lockfsm/commands/orders.ts",
     find: "isStateOrder(command) && command.mark !== orderCount",
     replace: "isStateOrder(command) && command.mark < 0",
     seeds: [15],

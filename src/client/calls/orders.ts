@@ -1,8 +1,8 @@
 /**
- * Commands of operators: end holds and sessions of others, and change settings of the whole table.
- * A session carries out each of these commands once. Without a session a command may be repeated: a
- * revoke or the end of a session does no harm then, and of the others the table executes one copy
- * only, and none after a later order.
+ * Orders, which users know as admin commands: they end holds and sessions of others, and change
+ * settings of the whole table. A session carries out each order once. Without a session it may be
+ * repeated: a revoke or the end of a session does no harm then, and of the others the table executes
+ * one copy only, and none after a later order.
  */
 import { HoldfastError } from "../../errors/index.js";
 import {
@@ -36,19 +36,19 @@ import { withFate } from "./unanswered.js";
 /** No hold has this token, because tokens begin at `TOKEN_MIN`. */
 const OLDER_THAN_ALL = TOKEN_MIN - 1;
 
-/** A command of an operator, without its number. */
-export type OperatorWish = CommandWish<OrderCommand>;
+/** An order without its number. */
+export type OrderWish = CommandWish<OrderCommand>;
 
-/** Carries commands to the cluster: the locks of a session, or a connection without one. */
+/** Carries orders to the cluster: the locks of a session, or a connection without one. */
 export interface CommandCarrier {
-  command(wish: OperatorWish): Promise<Result>;
+  command(wish: OrderWish): Promise<Result>;
 }
 
 /**
- * The operator commands of a `Client` and an `Admin`, if they have the permission. "In time" is
+ * The admin commands of a `Client` and an `Admin`, if they have the permission. "In time" is
  * defined as for `Views`.
  */
-export interface OperatorCommands {
+export interface Orders {
   /**
    * Ends a hold, or all holds of a key, and opens a key at once that an ended hold keeps closed.
    * `NOT_HELD` for an unknown token; `FORBIDDEN`; `UNAVAILABLE` without an answer in time.
