@@ -13,8 +13,7 @@ import {
   jsonOption,
 } from "../config/command-options.js";
 import { print, printJson } from "../output/terminal.js";
-import { withAdmin } from "./admin-access.js";
-import { type About, askCluster } from "./cluster-queries.js";
+import { type About, askCluster, withAdmin } from "./cluster-connections.js";
 
 /** Command lines, each with its meaning. */
 export type Examples = readonly (readonly [string, string])[];

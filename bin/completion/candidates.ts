@@ -138,7 +138,7 @@ async function ask(
   about: { readonly prefix: string },
   work: (admin: Admin) => Promise<void>,
 ): Promise<void> {
-  const { askCluster } = await import("../cluster/cluster-queries.js");
+  const { askCluster } = await import("../cluster/cluster-connections.js");
   const access = { ...clusterAccessFor(command), connectTimeoutMs: CONNECT_MS_MAX };
   await askCluster(access, work, about);
 }

@@ -7,7 +7,7 @@ import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../../src/index.js";
 import { keyText, printable } from "../../../src/text/index.js";
 import { phraseText, whoPhrase } from "../../../src/views/index.js";
-import { withClient } from "../../cluster/cluster-queries.js";
+import { withClient } from "../../cluster/cluster-connections.js";
 import {
   type ClusterAccess,
   certificateVariablesFor,

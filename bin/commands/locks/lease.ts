@@ -15,7 +15,7 @@ import {
   type Examples,
   tell,
 } from "../../cluster/cluster-command.js";
-import { withClient } from "../../cluster/cluster-queries.js";
+import { withClient } from "../../cluster/cluster-connections.js";
 import { clusterAccessFor, durationArgument } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";

@@ -13,7 +13,7 @@ import {
   jsonCommand,
   tell,
 } from "../../cluster/cluster-command.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
+import { askCluster } from "../../cluster/cluster-connections.js";
 import {
   type ClusterAccess,
   clusterAccessFor,

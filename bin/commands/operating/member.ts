@@ -6,7 +6,6 @@ import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../../src/index.js";
 import type { HostPort } from "../../../src/server/index.js";
 import { majorityText } from "../../../src/views/index.js";
-import { withAdmin } from "../../cluster/admin-access.js";
 import {
   commandGroup,
   type Examples,
@@ -14,6 +13,7 @@ import {
   subcommand,
   tell,
 } from "../../cluster/cluster-command.js";
+import { withAdmin } from "../../cluster/cluster-connections.js";
 import { refusalAmong } from "../../cluster/cluster-outage.js";
 import { isUrl, nodeReports } from "../../cluster/node-report.js";
 import { promoteWhenCaughtUp } from "../../cluster/promotion.js";

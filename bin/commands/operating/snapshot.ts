@@ -7,7 +7,6 @@ import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { ClusterSnapshot } from "../../../src/index.js";
-import { withAdmin } from "../../cluster/admin-access.js";
 import {
   clusterCommand,
   commandGroup,
@@ -16,6 +15,7 @@ import {
   jsonCommand,
   tell,
 } from "../../cluster/cluster-command.js";
+import { withAdmin } from "../../cluster/cluster-connections.js";
 import { type ClusterAccess, clusterAccessFor } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";

@@ -5,8 +5,8 @@
 import { type Command, Option } from "commander";
 import type { Admin } from "../../../src/index.js";
 import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
+import { askCluster } from "../../cluster/cluster-connections.js";
 import { withOutageReport } from "../../cluster/cluster-outage.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,

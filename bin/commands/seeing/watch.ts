@@ -7,7 +7,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../../src/index.js";
 import { changePhrases, phraseText } from "../../../src/views/index.js";
 import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
-import { withClient } from "../../cluster/cluster-queries.js";
+import { withClient } from "../../cluster/cluster-connections.js";
 import {
   type ClusterAccess,
   clusterAccessFor,

@@ -1,10 +1,13 @@
 /**
- * Shared by the commands that read from the cluster: a connection without a session for one
- * question or order, and a client with a session for longer work.
+ * The connections of commands to a cluster, each closed when its work is done: without a session for
+ * questions and admin commands, or a client with a session for longer work.
  */
 import { hostname } from "node:os";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, Client, ConnectOptions } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, failureOf } from "../exit/failure.js";
 import { type OutageOptions, withOutageReport } from "./cluster-outage.js";
 
 /** What is asked about: an invalid name is refused before a cluster is looked for. */
@@ -37,6 +40,31 @@ export async function askCluster<T>(
     return await ask(admin);
   };
   return withOutageReport(asked(), access);
+}
+
+/** Like `askCluster`, for `work` that the leader may refuse because of the state of the cluster. */
+export function withAdmin<T>(
+  access: ClusterAccess,
+  work: (admin: Admin) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const working = async (admin: Admin): Promise<T> => {
+    try {
+      return await work(admin);
+    } catch (error) {
+      throw operatingFailure(error);
+    }
+  };
+  return askCluster(access, working, undefined, signal);
+}
+
+/**
+ * The arguments were checked before the request was sent: what the leader calls invalid is
+ * well-formed, but not possible in the current state.
+ */
+function operatingFailure(error: unknown): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "INVALID_ARGUMENT") return error;
+  return new Failure(EXIT.refused, failureOf(error).message, { cause: error });
 }
 
 /** Runs `ask` with a client and always closes it. */
