@@ -75,7 +75,7 @@ function lockDocument({ key, first, cooldown, holds, waiters }: LockRow): Record
     identity: first?.identity ?? "",
     holder: first?.holder ?? "session",
     leaseOwner: first?.leaseOwner ?? "",
-    isClosed: cooldown !== undefined,
+    isCoolingDown: cooldown !== undefined,
     heldMs: first?.heldMs ?? 0,
     leaseMs: first === undefined || first.ttlMs === 0 ? null : first.leaseMs,
     token: item?.token ?? 0,

@@ -14,7 +14,7 @@ export const PAGE_KEYS = 100;
 const SCANNED_PAGES_MAX = 10;
 const SCANNED_PAGE_KEYS = 200;
 
-export const LOCK_FILTERS = ["all", "held", "contended", "closed"] as const;
+export const LOCK_FILTERS = ["all", "held", "contended", "coolingDown"] as const;
 export type LockFilter = (typeof LOCK_FILTERS)[number];
 const SORTABLE = ["key", "mode", "holder", "since", "lease", "waiters"] as const;
 export type LockColumn = (typeof SORTABLE)[number];
@@ -60,7 +60,7 @@ export function isWanted({ first, waiters, cooldown }: LockRow, filter: LockFilt
       return first !== undefined;
     case "contended":
       return waiters > 0;
-    case "closed":
+    case "coolingDown":
       return cooldown !== undefined;
   }
 }

@@ -44,7 +44,7 @@ const FILTER_NAMES: Readonly<Record<LockFilter, string>> = {
   all: "All",
   held: "Held",
   contended: "With a queue",
-  closed: "Cooling down",
+  coolingDown: "Cooling down",
 };
 
 export function LocksView({ query }: Pick<Place, "query">) {
