@@ -88,7 +88,7 @@ export class NamespacedNetwork implements Network {
     return { host, port: companionPort };
   }
 
-  doorOf(id: number): HostPort {
+  advertisedOf(id: number): HostPort {
     const { host, clientPort } = this.#node(id);
     return { host, port: clientPort };
   }

@@ -51,7 +51,7 @@ export interface Network {
   /** Where nodes dial the server next to another one. The network has to have such servers. */
   companionAddress(to: number): HostPort;
   /** The address of this node that is given to clients that ask for it. */
-  doorOf(id: number): HostPort;
+  advertisedOf(id: number): HostPort;
   /**
    * Must be called when the processes of the nodes run; `pidsOf` maps a node's id to its process id
    * and the process id of the server next to it.

@@ -1,8 +1,8 @@
 /**
  * The network of a run on one machine: a proxy for every ordered pair of nodes, for every pair of a
- * client and a node, and before each node the door that it advertises. Clients with an even number
- * follow the leader through the doors; the others stay with links of their own, so that each of
- * them can be cut off alone. The companion of a node, the server next to it, has links of its own,
+ * client and a node, and one for the address that each node advertises. Clients with an even number
+ * follow the leader by the advertised addresses; the others stay with links of their own, so that each
+ * of them can be cut off alone. The companion of a node, the server next to it, has links of its own,
  * which are cut and slowed with the links of the node.
  */
 import { type Direction, Link } from "./link.js";
@@ -17,10 +17,10 @@ import {
   type Place,
   type SlowRoad,
 } from "./network.js";
-import { PeerDoor } from "./peer-door.js";
+import { SharedAddress } from "./shared-address.js";
 
-/** All clients that come through the doors. */
-const DOOR: Place = "*";
+/** All clients that come by the advertised addresses. */
+const ADVERTISED: Place = "*";
 
 export class ProxiedNetwork implements Network {
   readonly kind = "proxies";
@@ -31,15 +31,15 @@ export class ProxiedNetwork implements Network {
   /** By "dialler>listener"; for the companion of a node, by "dialler>listener companion". */
   readonly #links: ReadonlyMap<string, Link>;
   /** By node; only if the nodes dial each of them by one address. */
-  readonly #peerDoors = new Map<number, PeerDoor>();
-  readonly #companionDoors = new Map<number, PeerDoor>();
+  readonly #peerAddresses = new Map<number, SharedAddress>();
+  readonly #companionAddresses = new Map<number, SharedAddress>();
   #pidsOf: (id: number) => readonly (number | undefined)[] = () => [];
 
   private constructor(options: NetworkOptions, links: ReadonlyMap<string, Link>) {
     this.#options = options;
     this.#links = links;
     const clients = Array.from({ length: options.clients }, (_, client) => clientPlace(client));
-    this.clientPlaces = [DOOR, ...clients.filter((_, client) => !followsLeader(client))];
+    this.clientPlaces = [ADVERTISED, ...clients.filter((_, client) => !followsLeader(client))];
   }
 
   static async open(options: NetworkOptions): Promise<ProxiedNetwork> {
@@ -55,7 +55,7 @@ export class ProxiedNetwork implements Network {
         await open(`${nodePlace(peer.id)}>${to}`, { host, port: peerPort });
       }
       const clients = Array.from({ length: options.clients }, (_, client) => clientPlace(client));
-      const diallers = [DOOR, ...clients];
+      const diallers = [ADVERTISED, ...clients];
       for (const from of diallers) await open(`${from}>${to}`, { host, port: clientPort });
       if (companionPort === undefined) continue;
       for (const from of [...diallers, ...options.nodes.map((node) => nodePlace(node.id))]) {
@@ -63,7 +63,7 @@ export class ProxiedNetwork implements Network {
       }
     }
     const network = new ProxiedNetwork(options, links);
-    if (options.hasOnePeerAddress === true) await network.#openPeerDoors();
+    if (options.hasOnePeerAddress === true) await network.#shareAddresses();
     return network;
   }
 
@@ -72,17 +72,17 @@ export class ProxiedNetwork implements Network {
   }
 
   peerAddress(from: Place, to: number): HostPort {
-    return this.#peerDoors.get(to)?.address ?? this.#link(`${from}>${nodePlace(to)}`).address;
+    return this.#peerAddresses.get(to)?.address ?? this.#link(`${from}>${nodePlace(to)}`).address;
   }
 
   companionAddress(to: number): HostPort {
-    const door = this.#companionDoors.get(to);
-    if (door === undefined) throw new RangeError(`node ${to} has no companion`);
-    return door.address;
+    const shared = this.#companionAddresses.get(to);
+    if (shared === undefined) throw new RangeError(`node ${to} has no companion`);
+    return shared.address;
   }
 
-  doorOf(id: number): HostPort {
-    return this.#link(`${DOOR}>${nodePlace(id)}`).address;
+  advertisedOf(id: number): HostPort {
+    return this.#link(`${ADVERTISED}>${nodePlace(id)}`).address;
   }
 
   nameProcesses(pidsOf: (id: number) => readonly (number | undefined)[]): void {
@@ -95,13 +95,13 @@ export class ProxiedNetwork implements Network {
 
   endpointsOf(client: number): { endpoints: string[]; followLeader: boolean } {
     const followLeader = followsLeader(client);
-    const from = followLeader ? DOOR : clientPlace(client);
+    const from = followLeader ? ADVERTISED : clientPlace(client);
     const endpoints = this.nodes.map(({ id }) => this.#text(`${from}>${nodePlace(id)}`));
     return { endpoints, followLeader };
   }
 
   companionsOf(client: number): string[] {
-    const from = followsLeader(client) ? DOOR : clientPlace(client);
+    const from = followsLeader(client) ? ADVERTISED : clientPlace(client);
     return this.nodes.map(({ id }) => this.#text(`${from}>${companionOf(nodePlace(id))}`));
   }
 
@@ -121,8 +121,8 @@ export class ProxiedNetwork implements Network {
   }
 
   async close(): Promise<void> {
-    const doors = [...this.#peerDoors.values(), ...this.#companionDoors.values()];
-    await Promise.all([...doors, ...this.#links.values()].map((each) => each.close()));
+    const shared = [...this.#peerAddresses.values(), ...this.#companionAddresses.values()];
+    await Promise.all([...shared, ...this.#links.values()].map((each) => each.close()));
   }
 
   /**
@@ -139,20 +139,20 @@ export class ProxiedNetwork implements Network {
     }
   }
 
-  async #openPeerDoors(): Promise<void> {
+  async #shareAddresses(): Promise<void> {
     for (const { id, companionPort } of this.nodes) {
-      this.#peerDoors.set(id, await this.#openPeerDoor(nodePlace(id)));
+      this.#peerAddresses.set(id, await this.#shareAddress(nodePlace(id)));
       if (companionPort === undefined) continue;
-      this.#companionDoors.set(id, await this.#openPeerDoor(companionOf(nodePlace(id))));
+      this.#companionAddresses.set(id, await this.#shareAddress(companionOf(nodePlace(id))));
     }
   }
 
-  #openPeerDoor(end: string): Promise<PeerDoor> {
+  #shareAddress(end: string): Promise<SharedAddress> {
     const diallers = this.nodes.flatMap((node) => {
       const link = this.#links.get(`${nodePlace(node.id)}>${end}`);
       return link === undefined ? [] : [{ link, pids: () => this.#pidsOf(node.id) }];
     });
-    return PeerDoor.open(diallers);
+    return SharedAddress.open(diallers);
   }
 
   #text(name: string): string {

@@ -9,8 +9,8 @@ import {
 } from "../cluster/network.js";
 import type { Fault, Nemesis, Target } from "./nemesis.js";
 
-/** The place of all clients that come through the doors. */
-const DOORS: Place = "*";
+/** The place of all clients that come by the addresses that nodes advertise. */
+const ADVERTISED: Place = "*";
 /** How long to wait for a client that hands a hold over. */
 const HAND_OVER_MS_MAX = 1_000;
 
@@ -61,7 +61,7 @@ export const cutHandOvers: Nemesis = {
     const { client } = ((await target.nextHandOver(HAND_OVER_MS_MAX)) ?? any).plan;
     const own = clientPlace(client);
     // Clients that follow the leader share one place.
-    const place = target.network.clientPlaces.includes(own) ? own : DOORS;
+    const place = target.network.clientPlaces.includes(own) ? own : ADVERTISED;
     const cuts = nodePlaces(target).flatMap((node) => cutsOf([place, node], ways));
     const what = `client ${client} (${nameOf(place)}) cut off, ${wordsOf(ways)}`;
     return cutNetwork(target, random, { what, cuts });
@@ -69,7 +69,7 @@ export const cutHandOvers: Nemesis = {
 };
 
 function nameOf(place: Place): string {
-  return place === DOORS ? "the doors" : place;
+  return place === ADVERTISED ? "by the advertised addresses" : place;
 }
 
 export const slow: Nemesis = {

@@ -17,11 +17,13 @@ export const holdfast: SystemKind = {
   make: (network, isClosed): System => ({
     serverOf(node, dataDirectory) {
       const { id, host, clientPort, companionPort } = node;
-      const door = network.doorOf(id);
+      const advertised = network.advertisedOf(id);
       const serving = [
         `--listen=${host}:${clientPort}`,
         // Nothing outside this machine can reach the addresses of namespaces.
-        network.kind === "namespaces" ? "--insecure" : `--advertise=ws://${door.host}:${door.port}`,
+        network.kind === "namespaces"
+          ? "--insecure"
+          : `--advertise=ws://${advertised.host}:${advertised.port}`,
         ...(companionPort === undefined
           ? []
           : [`--redis-listen=${host}:${companionPort}`, "--redis-fair"]),
@@ -58,11 +60,11 @@ export function nodeCommand(
 ): string[] {
   const founders = network.nodes.map((node) => `${node.id}=${node.host}:${node.peerPort}`);
   const others = network.nodes.filter((node) => node.id !== id);
-  const doors = others.map((node) => `ws://${node.host}:${node.clientPort}`);
+  const endpoints = others.map((node) => `ws://${node.host}:${node.clientPort}`);
   const cluster =
     member === id
       ? [`--initial-cluster=${founders.join(",")}`]
-      : [`--join=${doors.join(",")}`, `--peer-listen=${host}:${peerPort}`];
+      : [`--join=${endpoints.join(",")}`, `--peer-listen=${host}:${peerPort}`];
   return [
     process.execPath,
     builtCommand(),

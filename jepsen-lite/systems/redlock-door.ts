@@ -25,7 +25,7 @@ export const redlockDoor: SystemKind = {
     }),
     discoveryOf: (client) => {
       const { endpoints } = network.endpointsOf(client);
-      const named = network.nodes.map(({ id }) => textOf(network.doorOf(id)));
+      const named = network.nodes.map(({ id }) => textOf(network.advertisedOf(id)));
       const roads = named.map((address, index) => [address, endpoints[index] ?? address] as const);
       return { sentinels: endpoints, roads: Object.fromEntries(roads) };
     },
@@ -36,7 +36,7 @@ function doorArguments(network: Network, { id, host, clientPort }: NodeAddresses
   return [
     `--listen=${host}:${ANY_PORT}`,
     `--redis-listen=${host}:${clientPort}`,
-    `--redis-advertise=${textOf(network.doorOf(id))}`,
+    `--redis-advertise=${textOf(network.advertisedOf(id))}`,
   ];
 }
 

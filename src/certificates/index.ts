@@ -1,5 +1,5 @@
 /**
- * The door of certificates: makes them, reads which node or client one names, and checks their time
+ * The entry point of certificates: makes them, reads which node or client one names, and checks their time
  * and issuer.
  */
 export { readHosts } from "./hosts.js";

@@ -1,5 +1,5 @@
 /**
- * The package as a browser gets it: bundled by a bundler that knows only its published door. Any
+ * The package as a browser gets it: bundled by a bundler that knows only its published entry point. Any
  * import of Node, or of the package that is WebSocket for Node, ends the bundling.
  */
 import { isBuiltin } from "node:module";

@@ -1,6 +1,6 @@
 /**
  * The tour of a local cluster, in a real browser: every act with one click, and the sentence of what
- * was measured. Also the door that it goes through, knocked at by everyone who may not.
+ * was measured. Also the port that it goes through, knocked at by everyone who may not.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
@@ -34,8 +34,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-describe("the door", () => {
-  const door = () => {
+describe("the port of the tour", () => {
+  const controlPort = () => {
     const [, port = "0", secret = ""] = /control=(\d+)\.(\S+)$/.exec(address) ?? [];
     return { port: Number(port), secret };
   };
@@ -49,7 +49,7 @@ describe("the door", () => {
 
   /** As the page knocks, except for what is given; resolves to status and headers. */
   function knock({ method = "GET", path = "/state", headers = {}, host = "127.0.0.1" }: Knock) {
-    const { port, secret } = door();
+    const { port, secret } = controlPort();
     const all = {
       host: `127.0.0.1:${port}`,
       origin: page1,
@@ -80,7 +80,7 @@ describe("the door", () => {
       allowed: undefined,
     });
     expect(await knock({ headers: { origin: undefined } })).toMatchObject({ status: 403 });
-    const { port, secret } = door();
+    const { port, secret } = controlPort();
     expect(await knock({ headers: { host: `evil.example:${port}` } })).toMatchObject({
       status: 403,
     });
@@ -113,7 +113,7 @@ describe("the door", () => {
 
   test("is named by the policy of the pages, and by nothing else that nodes serve", async () => {
     const response = await fetch(page1, { headers: { accept: "text/html" } });
-    const { port } = door();
+    const { port } = controlPort();
     expect(response.headers.get("content-security-policy")).toContain(`http://127.0.0.1:${port}`);
     expect(await response.text()).not.toContain(String(port));
   });

@@ -179,25 +179,25 @@ async function writePackages(directory: string): Promise<void> {
   const own = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
     exports: Record<string, { types?: string; default: string } | string>;
   };
-  const doors: Record<string, { types: string; default: string }> = {};
-  for (const [door, targets] of Object.entries(own.exports)) {
+  const entryPoints: Record<string, { types: string; default: string }> = {};
+  for (const [entryPoint, targets] of Object.entries(own.exports)) {
     if (typeof targets === "string") continue;
-    const file = door === "." ? "index" : door.slice(2);
-    doors[door] = { types: `./${file}.d.ts`, default: `./${file}.js` };
+    const file = entryPoint === "." ? "index" : entryPoint.slice(2);
+    entryPoints[entryPoint] = { types: `./${file}.d.ts`, default: `./${file}.js` };
     const target = JSON.stringify(join(ROOT, targets.default));
     const home = join(modules, "holdfast");
     await writeFile(join(home, `${file}.d.ts`), `export * from ${target};\n`);
     await writeFile(
       join(home, `${file}.js`),
-      door === "." ? doorOf(target) : `export * from ${target};\n`,
+      entryPoint === "." ? sdkOf(target) : `export * from ${target};\n`,
     );
   }
-  const description = { name: "holdfast", version: "0.0.0", type: "module", exports: doors };
+  const description = { name: "holdfast", version: "0.0.0", type: "module", exports: entryPoints };
   await writeFile(join(modules, "holdfast/package.json"), JSON.stringify(description));
 }
 
-/** The SDK's door, but for where one connects to who does not say so. */
-function doorOf(target: string): string {
+/** The SDK, except that those who do not say where they connect to connect to this cluster. */
+function sdkOf(target: string): string {
   const here = ["connect", "connectAdmin", "clusterStatus"].map((name) => {
     return `export const ${name} = (options) => sdk.${name}({ endpoints, ...options });`;
   });

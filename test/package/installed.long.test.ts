@@ -30,7 +30,7 @@ try {
 } catch (error) {
   if (error instanceof HoldfastError) code = error.code;
 }
-if (code !== "STALE_TOKEN") throw new Error("the doors have two different errors");
+if (code !== "STALE_TOKEN") throw new Error("the entry points have two different errors");
 
 export async function work(client: Client): Promise<void> {
   await using lock: Lock = await client.acquire("orders/1001", { waitMs: 5_000 });

@@ -40,7 +40,7 @@ import { StopRequest } from "../../run/stop-request.js";
 import { DEFAULT_ENDPOINTS, formatHostPort } from "../../text/addresses.js";
 import { variableOf } from "../../text/option-spelling.js";
 import { exportLines, shellWord } from "../../text/shell-word.js";
-import { ControlDoor } from "../../tour/control-door.js";
+import { ControlPort } from "../../tour/control-port.js";
 import { Tour } from "../../tour/tour.js";
 
 const NODES_DEFAULT = 3;
@@ -105,11 +105,11 @@ async function runCluster(flags: ClusterFlags): Promise<Ending> {
   const renewed = (await certificates?.complete()) ?? [];
   if (renewed.length > 0) note(`${RENEWED}: ${renewed.join(", ")}`);
   // For people who look at a page; not for scripts, nor for what must be signed in to.
-  const door = flags.json === true || flags.tls ? undefined : await ControlDoor.open();
+  const control = flags.json === true || flags.tls ? undefined : await ControlPort.open();
   const cluster = new LocalCluster(plan, {
     restart: flags.restart === true,
     argumentsOf: (nodeId) => [
-      ...(door === undefined ? [] : [`--dashboard-control=127.0.0.1:${door.port}`]),
+      ...(control === undefined ? [] : [`--dashboard-control=127.0.0.1:${control.port}`]),
       ...(flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
       ...(certificates?.serverArguments(nodeId) ?? []),
       ...(flags.requireClientCert ? ["--require-client-cert"] : []),
@@ -124,10 +124,10 @@ async function runCluster(flags: ClusterFlags): Promise<Ending> {
     const reports = await cluster.start(stop.signal);
     if (flags.json === true) printDocument(plan, reports, certificates?.clientFiles);
     else announce(plan, reports, clientVariables(plan, flags, certificates?.clientFiles));
-    tour = offerTour(plan, reports, cluster, door);
+    tour = offerTour(plan, reports, cluster, control);
     if (flags.json !== true) print("\nCtrl-C stops it.");
   } catch (error) {
-    door?.close();
+    control?.close();
     await cluster.stop();
     if (stop.signal.aborted) return stop.ending;
     throw error;
@@ -136,7 +136,7 @@ async function runCluster(flags: ClusterFlags): Promise<Ending> {
   const reason = await Promise.race([stop.requested, cluster.empty.then(() => "empty" as const)]);
   if (reason === "empty") throw new Failure(EXIT.failed, "no node is left");
   if (flags.json !== true) note("stopping");
-  door?.close();
+  control?.close();
   await tour?.end();
   await cluster.stop();
   // A stop that was asked for is a success, but Ctrl-C also ends the script around it.
@@ -148,20 +148,20 @@ function offerTour(
   plan: ClusterPlan,
   reports: readonly NodeReport[],
   cluster: LocalCluster,
-  door: ControlDoor | undefined,
+  control: ControlPort | undefined,
 ): Tour | undefined {
-  if (door === undefined) return undefined;
+  if (control === undefined) return undefined;
   if (leaderOf(reports)?.access?.state !== "open") {
-    door.close();
+    control.close();
     return undefined;
   }
   const { endpoints, nodes } = plan;
   const tour = new Tour({ cluster, endpoints, nodeIds: nodes.map(({ id }) => id) });
   const pages = endpoints.map((endpoint) => endpoint.replace(/^ws:/, "http:"));
-  door.admit(tour, pages);
+  control.admit(tour, pages);
   print("");
   print("A tour in a browser, which kills and pauses nodes of this cluster:");
-  print(`  ${pages[0]}/#/tour?control=${door.key}`);
+  print(`  ${pages[0]}/#/tour?control=${control.key}`);
   return tour;
 }
 

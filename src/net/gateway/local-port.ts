@@ -1,6 +1,6 @@
 /**
- * The client port's other door: the same pages and the same protocol on the socket in the node's data
- * directory. Those who connect here have no address and no certificate, and the limits on strangers
+ * The client port's other entrance: the same pages and the same protocol on the socket in the node's
+ * data directory. Those who connect here have no address and no certificate, and the limits on strangers
  * do not count them. A browser cannot open it, but a proxy in front of it could let one in, so `Host`
  * and `Origin` are checked as anywhere.
  */

@@ -1,5 +1,5 @@
 /**
- * The one meter of a node: every door gets its input through it. It measures for how long the loop
+ * The one meter of a node: every port gets its input through it. It measures for how long the loop
  * works on what each connection sends, adds that up for each identity and address, and lets those wait
  * that are over their share (`loop-shares.ts`). What waits stays in the buffers of the system; of each
  * connection that waits, the node keeps at most what had been read already.

@@ -1,5 +1,5 @@
 /**
- * The door by which the page of a local cluster asks the process of `holdfast cluster` for the tour:
+ * The port by which the page of a local cluster asks the process of `holdfast cluster` for the tour:
  * HTTP on a loopback port, for the pages of this cluster's own nodes and for who has the secret. A
  * request needs the right `Host` (so that no other name leads here), the right `Origin` (so that no
  * other page asks) and the secret, which is drawn at each start and printed once. What is wrong with
@@ -16,13 +16,13 @@ const BODY_BYTES_MAX = 1_024;
 const REQUEST_MS_MAX = 5_000;
 const CONNECTIONS_MAX = 16;
 
-/** What the door leads to. `act` resolves to why it was not done; `undefined`: it is under way. */
+/** What the port controls. `act` resolves to why it was not done; `undefined`: it is under way. */
 export interface Controlled {
   state(): unknown;
   act(name: string): Promise<string | undefined>;
 }
 
-export class ControlDoor {
+export class ControlPort {
   readonly #server: Server;
   readonly #secret = randomBytes(SECRET_BYTES).toString("base64url");
   #port = 0;
@@ -42,13 +42,13 @@ export class ControlDoor {
   }
 
   /** Listens on a free loopback port, and lets nobody in yet. */
-  static async open(): Promise<ControlDoor> {
-    const door = new ControlDoor();
-    door.#server.listen(0, HOST);
-    await once(door.#server, "listening");
-    door.#port = (door.#server.address() as AddressInfo).port;
-    door.#server.unref();
-    return door;
+  static async open(): Promise<ControlPort> {
+    const control = new ControlPort();
+    control.#server.listen(0, HOST);
+    await once(control.#server, "listening");
+    control.#port = (control.#server.address() as AddressInfo).port;
+    control.#server.unref();
+    return control;
   }
 
   get port(): number {

@@ -17,7 +17,7 @@ export interface Dialler {
   readonly pids: () => readonly (number | undefined)[];
 }
 
-export class PeerDoor {
+export class SharedAddress {
   readonly #server: Server;
   readonly #diallers: readonly Dialler[];
 
@@ -28,10 +28,10 @@ export class PeerDoor {
   }
 
   /** Listens on a free port of the loopback interface. `diallers`: the nodes that may dial. */
-  static async open(diallers: readonly Dialler[]): Promise<PeerDoor> {
+  static async open(diallers: readonly Dialler[]): Promise<SharedAddress> {
     const server = createServer().listen(0, LOOPBACK);
     await once(server, "listening");
-    return new PeerDoor(server, diallers);
+    return new SharedAddress(server, diallers);
   }
 
   get address(): HostPort {

@@ -1,24 +1,24 @@
-/** The door of the tour: what is wrong with a request is answered, and ends nothing but itself. */
+/** The port of the tour: what is wrong with a request is answered, and ends nothing but itself. */
 import { request } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ControlDoor, type Controlled } from "../../../bin/tour/control-door.js";
+import { type Controlled, ControlPort } from "../../../bin/tour/control-port.js";
 
 const ORIGIN = "http://127.0.0.1:7420";
-let door: ControlDoor;
+let control: ControlPort;
 
 beforeEach(async () => {
-  door = await ControlDoor.open();
+  control = await ControlPort.open();
 });
 
-afterEach(() => door.close());
+afterEach(() => control.close());
 
 function admit(act: Controlled["act"]): void {
-  door.admit({ state: () => ({ step: 1 }), act }, [ORIGIN]);
+  control.admit({ state: () => ({ step: 1 }), act }, [ORIGIN]);
 }
 
 /** Resolves to the status, or to why there is none. */
 function act(chunks: readonly string[]): Promise<number | string> {
-  const [port, secret] = door.key.split(".");
+  const [port, secret] = control.key.split(".");
   const headers = { Origin: ORIGIN, Authorization: `Bearer ${secret}` };
   return new Promise((resolve) => {
     const where = { host: "127.0.0.1", port, path: "/act", method: "POST" };

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { diallingProcess } from "../../jepsen-lite/cluster/dialling-process.js";
 import { Link } from "../../jepsen-lite/cluster/link.js";
-import { PeerDoor } from "../../jepsen-lite/cluster/peer-door.js";
+import { SharedAddress } from "../../jepsen-lite/cluster/shared-address.js";
 import { endWithProcess } from "../../lab/end-with-process.js";
 
 const HOST = "127.0.0.1";
@@ -34,14 +34,14 @@ const portOf = (server: Server) => (server.address() as AddressInfo).port;
 describe.skipIf(!IS_LINUX)("who dials a node", () => {
   let server: Server;
   let links: Link[];
-  let door: PeerDoor;
+  let shared: SharedAddress;
   let other: ChildProcess | undefined;
   let near: Socket | undefined;
 
   beforeEach(async () => {
     server = await echo();
     links = await Promise.all([0, 1].map(() => Link.to({ host: HOST, port: portOf(server) })));
-    door = await PeerDoor.open([
+    shared = await SharedAddress.open([
       { link: links[0] as Link, pids: () => [process.pid] },
       { link: links[1] as Link, pids: () => [undefined, other?.pid] },
     ]);
@@ -50,14 +50,14 @@ describe.skipIf(!IS_LINUX)("who dials a node", () => {
   afterEach(async () => {
     near?.destroy();
     other?.kill("SIGKILL");
-    await door.close();
+    await shared.close();
     await Promise.all(links.map((link) => link.close()));
     server.close();
     other = undefined;
   });
 
   function dialElsewhere(): { said: (text: string) => void; heard: () => Promise<string> } {
-    const child = spawn(process.execPath, ["-e", DIALLER, String(door.address.port)], {
+    const child = spawn(process.execPath, ["-e", DIALLER, String(shared.address.port)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     endWithProcess(child);
@@ -73,14 +73,14 @@ describe.skipIf(!IS_LINUX)("who dials a node", () => {
     const port = near.localPort ?? 0;
     expect(diallingProcess(port, portOf(server), [1, process.pid])).toBe(process.pid);
     expect(diallingProcess(port, portOf(server), [1])).toBeUndefined();
-    expect(diallingProcess(port, door.address.port, [process.pid])).toBeUndefined();
+    expect(diallingProcess(port, shared.address.port, [process.pid])).toBeUndefined();
   });
 
   test("takes its own road: one is cut off, the other one is not", async () => {
     links[1]?.cut("forth");
     const child = dialElsewhere();
     child.said("late");
-    near = connect(door.address.port, HOST);
+    near = connect(shared.address.port, HOST);
     near.write("early");
     expect(String((await once(near, "data"))[0])).toBe("early");
     const heard = child.heard();
