@@ -1,6 +1,6 @@
 /**
  * `holdfast run` as scripts use it: exit codes, environment, streams, waiting. What it does when it
- * gets a signal is in `run-signals.test.ts`, when its lock is lost in
+ * gets a signal is in `run-signals.long.test.ts`, when its lock is lost in
  * `run-loss.long.test.ts`.
  */
 import { randomBytes } from "node:crypto";
