@@ -17,7 +17,6 @@ import { blockersOf } from "../holds/blockers.js";
 import { advanceKeys } from "../holds/end.js";
 import { advance, grant, grantAtOnce, grantedResult, notifyHolders } from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
-import { store } from "../holds/lease.js";
 import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import {
@@ -37,6 +36,7 @@ import { Slot } from "../records/reply-window.js";
 import { NO_DEADLINE, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
+import { store } from "./session-effects.js";
 import { steal } from "./steal.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {

@@ -18,7 +18,6 @@ import { isDue } from "../holds/due-time.js";
 import { endRow } from "../holds/end.js";
 import { grantLease } from "../holds/grant.js";
 import { changeValue } from "../holds/hold-value.js";
-import { store } from "../holds/lease.js";
 import { changeLease, rememberGivenBack } from "../holds/lease-holds.js";
 import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
 import { Hold } from "../records/hold.js";
@@ -28,6 +27,7 @@ import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, QUOTA } from "../results.js";
 import { isAdmitted, kindProblemOf } from "./acquire.js";
 import { lengthProblemOf } from "./leases.js";
+import { store } from "./session-effects.js";
 
 /** A key that is as its step says; `hold`: the lease that its owner has there. */
 interface Compared {

@@ -18,13 +18,13 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { renewLease } from "../holds/lease.js";
 import { isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { noteRefusal } from "../holds/rights.js";
 import type { Credential, Identity } from "../records/identity.js";
 import { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notifyForcedEnd } from "./orders.js";
+import { renewLease } from "./session-effects.js";
 
 /** @param by number of the credential of the connection that it came on */
 export function open(state: TableState, command: OpenCommand, by: number, origin: Origin): void {

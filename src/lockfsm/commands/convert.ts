@@ -11,7 +11,6 @@ import { endWait } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
 import { changeValue } from "../holds/hold-value.js";
 import { findKey, obtainKey } from "../holds/keys.js";
-import { store } from "../holds/lease.js";
 import { mayNotGrow } from "../holds/quotas.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Hold } from "../records/hold.js";
@@ -20,6 +19,7 @@ import { NO_DEADLINE, Request, type Session, UPGRADE_RANK } from "../records/ses
 import type { TableState } from "../records/state.js";
 import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
 import { isValidWait, lineUp } from "./acquire.js";
+import { store } from "./session-effects.js";
 
 /**
  * Exclusive becomes shared, at once. A mode that is already shared stays so and does not become

@@ -17,7 +17,6 @@ import {
 } from "../../protocol/index.js";
 import { resolveSuspects } from "../deadlock/detect.js";
 import { endSession } from "../holds/end.js";
-import { renewLease, store } from "../holds/lease.js";
 import { mayDo, noteRefusal, ofSession } from "../holds/rights.js";
 import { type Session, UNKNOWN_ORIGIN } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -32,6 +31,7 @@ import { extend, giveBack, take } from "./leases.js";
 import { order, orderWithoutSession } from "./orders.js";
 import { recall } from "./recall.js";
 import { release } from "./release.js";
+import { renewLease, store } from "./session-effects.js";
 
 export function execute(state: TableState, recorded: TableCommand): void {
   const { session: id, epoch, command, origin = UNKNOWN_ORIGIN } = recorded;

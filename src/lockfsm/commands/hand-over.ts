@@ -18,7 +18,6 @@ import {
 import { endOf, isDue, reasonAtEnd, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys } from "../holds/end.js";
 import { leasedResult, notifyHolders } from "../holds/grant.js";
-import { store } from "../holds/lease.js";
 import { enterLease, leaveLease } from "../holds/lease-holds.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { hasAllHolds, isBeyondIdentity, isTableFull } from "../holds/quotas.js";
@@ -35,6 +34,7 @@ import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, NOT_HELD, NOT_SHOWN, notHeld, QUOTA, SAME_OWNER } from "../results.js";
 import { lengthProblemOf } from "./leases.js";
 import { notifyRevoked } from "./orders.js";
+import { store } from "./session-effects.js";
 
 export function handOver(state: TableState, session: Session, command: HandOverCommand): void {
   const { sequence, target } = command;

@@ -18,7 +18,6 @@ import {
 import { endOf, isDue, reasonAtEnd } from "../holds/due-time.js";
 import { endRow, endWait } from "../holds/end.js";
 import { grantLease, leasedResult } from "../holds/grant.js";
-import { store } from "../holds/lease.js";
 import { changeLease, keysOf, rememberGivenBack } from "../holds/lease-holds.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
@@ -36,6 +35,7 @@ import {
   lockHeld,
   mayKeepClosed,
 } from "./acquire.js";
+import { store } from "./session-effects.js";
 
 const GIVEN_BACK = notHeld(END_REASON.released);
 

@@ -7,11 +7,11 @@
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
 import { advanceKeys, endRow } from "../holds/end.js";
-import { store } from "../holds/lease.js";
 import { leaveQueues } from "../holds/leave-queues.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notReleased, OK, RELEASED } from "../results.js";
+import { store } from "./session-effects.js";
 
 /**
  * Replies `released` if it ended a hold; `ok` if it ended a wait, which then has no outcome;

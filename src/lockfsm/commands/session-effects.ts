@@ -1,4 +1,7 @@
-/** Renews the lease of a session and stores the answers that create no hold. */
+/**
+ * What an executed command does to its session: it renews the lease, and its answer is stored, unless it
+ * creates a hold.
+ */
 import type { Result } from "../../protocol/index.js";
 import { Slot } from "../records/reply-window.js";
 import type { Request, Session } from "../records/session.js";
