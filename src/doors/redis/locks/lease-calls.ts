@@ -17,12 +17,13 @@ import { type KeyView, withLeaseMargin } from "../../../protocol/index.js";
 import { withoutMargin } from "../durations.js";
 import { leaseValueOf, ownerOf, redisValueOf, tableKeyOf } from "../names.js";
 import type { HeldClient } from "../ports.js";
+import type { RecordContent } from "../record-content.js";
 import { RefusedCommand } from "../refusals.js";
 import type { Confirmations } from "./confirmations.js";
 import type { LeaseWitness } from "./endings.js";
 import type { FairTake } from "./fair-waits.js";
 import type { HotKeys } from "./hot-keys.js";
-import { type RecordContent, recordOf, recordOwnerOf, recordValueOf } from "./records.js";
+import { recordOf, recordOwnerOf, recordValueOf } from "./records.js";
 
 /** The limit of one command; see semantics.md, 8. */
 const KEYS_MAX = 16;

@@ -7,12 +7,8 @@
  */
 import { Buffer } from "node:buffer";
 import { escapeName, unescapeName, VALUE_BYTES_MAX } from "../../../protocol/index.js";
+import type { RecordContent } from "../record-content.js";
 import { RefusedCommand } from "../refusals.js";
-
-/** What a record contains; a character for each byte. */
-export type RecordContent =
-  | { readonly kind: "hash"; readonly fields: ReadonlyMap<string, string> }
-  | { readonly kind: "note"; readonly value: string };
 
 const HASH = "~hash ";
 const NOTE = "~note ";

@@ -6,12 +6,8 @@
  *
  * It must never let a script end or move the lock of a holder that it has not named.
  */
+import type { RecordContent } from "../record-content.js";
 import { NeedsKey, NeedsLook, NotServed, RedisError } from "./lua-value.js";
-
-/** A hash, and a text that is set next to one, are records: they belong to the door, and are nobody's value. */
-export type RecordContent =
-  | { readonly kind: "hash"; readonly fields: ReadonlyMap<string, string> }
-  | { readonly kind: "note"; readonly value: string };
 
 /** How long a key lasts; `undefined`: without end. */
 type Remaining = number | undefined | "unknown";
