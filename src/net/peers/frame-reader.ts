@@ -50,11 +50,6 @@ export class FrameReader {
     return this.#prefaced >= LINK_MAGIC.length;
   }
 
-  /** Bytes that are kept of a frame that is not complete. */
-  get keptBytes(): number {
-    return this.#headLength + (this.#body?.length ?? 0);
-  }
-
   /** Reads nothing more. */
   stop(): void {
     this.#isStopped = true;
