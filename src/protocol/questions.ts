@@ -82,7 +82,7 @@ export interface SessionsQuery {
 /**
  * A position in the sequence of all changes: the entry, and the number of the change within it,
  * from 0. As the position up to which everything has been sent, `REVISION_NUMBER_MAX` means all
- * changes of the entry.
+ * changes of the entry; at index 0, where there is no entry, it is the place before all changes.
  */
 export interface Revision {
   readonly index: number;

@@ -124,9 +124,13 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
     case "optional":
       return fc.option(valueIn(form.of, sort), { nil: form.absent });
     case "revision":
-      return fc.option(fc.record({ index: anyNumber(1), number: anyNumber(0, form.numberMax) }), {
-        nil: undefined,
-      });
+      return fc.option(
+        fc.oneof(
+          fc.record({ index: anyNumber(1), number: anyNumber(0, form.numberMax) }),
+          fc.constant({ index: 0, number: form.numberMax }),
+        ),
+        { nil: undefined },
+      );
     case "keys":
       return keysOf(form.countMax, sort);
     case "items":

@@ -165,8 +165,9 @@ function resolveAfter(after: Revision | undefined): Revision | undefined {
   if (after === undefined) return undefined;
   requireObject(after, "after");
   const { index, number } = after;
-  // Index 0 would mean: from now on.
-  requireInteger(index, "after.index", 1, NUMBER_MAX);
+  // At index 0 there is one place, before everything; another number would mean: from now on.
+  const indexMin = number === REVISION_NUMBER_MAX ? 0 : 1;
+  requireInteger(index, "after.index", indexMin, NUMBER_MAX);
   requireInteger(number, "after.number", 0, REVISION_NUMBER_MAX);
   return { index, number };
 }

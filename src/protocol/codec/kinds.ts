@@ -130,8 +130,9 @@ export const revision: FieldKind<Revision | undefined> = {
   read(reader) {
     const index = reader.uint();
     const number = reader.uintWithin(0, REVISION_NUMBER_MAX, "number");
-    if (index === 0 && number > 0) reader.refuse("a number without an index");
-    return index === 0 ? undefined : { index, number };
+    const isPlace = index > 0 || number === REVISION_NUMBER_MAX;
+    if (!isPlace && number > 0) reader.refuse("a number without an index");
+    return isPlace ? { index, number } : undefined;
   },
   write(writer, value) {
     writer.uint(value?.index ?? 0);

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Change, Leader, Watch } from "../../../src/client/index.js";
-import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
+import { MESSAGE, REVISION_NUMBER_MAX, STATUS } from "../../../src/protocol/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 import type { SimulatedWorld } from "../world/simulated-world.js";
@@ -134,6 +134,10 @@ describe("a watch", () => {
       "granted k",
       "ended k",
     ]);
+    // A node that had applied nothing says that a watch began there.
+    const beginning = { index: 0, number: REVISION_NUMBER_MAX };
+    const whole = other.client.watch("k", { after: beginning });
+    expect(await take(world, whole, 1)).toEqual([begin]);
   });
 
   it("pauses while nobody takes what it reports, and loses nothing", async () => {

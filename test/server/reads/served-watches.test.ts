@@ -13,7 +13,7 @@ import { BUSY_KEYS, keepBusy } from "../world/busy-clients.js";
 import { startCluster } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";
 import { BEGINNING, changesOf, Watcher } from "../world/watcher.js";
-import type { World, WorldNode } from "../world/world.js";
+import { World, type WorldNode } from "../world/world.js";
 
 /** One page of changes is kept. */
 const NARROW = { changesMax: 1_024 };
@@ -139,6 +139,25 @@ describe("a watch", () => {
       expect(watcher.changes).toMatchObject([{ type: "ended", sequence: granted }]);
       watcher.client.disconnect();
     }
+  });
+
+  test("of a node that has applied nothing begins before everything, and goes on elsewhere", async () => {
+    const world = new World();
+    const [first, ...others] = world.nodes as [WorldNode, ...WorldNode[]];
+    first.start();
+    await world.run(5);
+    const early = new Watcher(world, first);
+    const begun = await early.untilBegun();
+    expect(begun).toEqual({ index: 0, number: REVISION_NUMBER_MAX });
+    for (const node of others) node.start();
+    const leader = await world.untilLeader();
+    await keepBusy(world, leader, 11, 10);
+    const whole = new Watcher(world, leader, { after: BEGINNING });
+    const rest = new Watcher(world, leader, { after: begun });
+    await world.run(20);
+    expect(whole.changes.length).toBeGreaterThan(10);
+    expect(rest.changes).toEqual(whole.changes);
+    expect(early.changes).toEqual(whole.changes);
   });
 
   test.each([0, 0.1, 1])(
