@@ -4,8 +4,6 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import {
   KNOWN_SCRIPTS,
@@ -14,10 +12,7 @@ import {
   LockScript,
   NotServed,
 } from "../../../../src/doors/redis/scripts/index.js";
-
-const require = createRequire(import.meta.url);
-/** Where Debian puts it. */
-const REDIS_PY = "/usr/lib/python3/dist-packages/redis/lock.py";
+import { REAL_CLIENTS } from "./real-texts.js";
 
 const STATES: readonly KnownKey[] = [
   { kind: "free" },
@@ -78,82 +73,17 @@ function expectKnown(texts: readonly string[], client: string): void {
   expect(known).toHaveLength(texts.length);
 }
 
-interface Scripts {
-  readonly scripts: Readonly<Record<string, { readonly value: string }>>;
-}
+const KNOWN_CLIENTS = new Set(KNOWN_SCRIPTS.map(({ client }) => client));
 
-test("redlock 4", () => {
-  const Redlock = require("redlock") as new (servers: readonly object[]) => Scripts;
-  const { scripts } = new Redlock([{}]);
-  expectKnown(
-    Object.values(scripts).map(({ value }) => value),
-    "redlock 4",
-  );
-});
+test.for(REAL_CLIENTS.filter(({ client }) => KNOWN_CLIENTS.has(client)))(
+  "$client",
+  async ({ client, texts }, context) => {
+    const found = await texts();
+    if (found === undefined) return context.skip(`${client} is not installed`);
+    expectKnown(found, client);
+  },
+);
 
-test("redlock 5", () => {
-  const { default: Redlock } = require("redlock5") as {
-    default: new (servers: readonly object[]) => Scripts;
-  };
-  const { scripts } = new Redlock([{}]);
-  expectKnown(
-    Object.values(scripts).map(({ value }) => value),
-    "redlock 5",
-  );
-});
-
-test("@sesamecare-oss/redlock", () => {
-  const texts: string[] = [];
-  const { ensureCommands } = require("@sesamecare-oss/redlock/build/scripts.js") as {
-    ensureCommands(server: object): void;
-  };
-  ensureCommands({
-    defineCommand: (_: string, { lua }: { readonly lua: string }) => texts.push(lua),
-  });
-  expectKnown(texts, "@sesamecare-oss/redlock");
-});
-
-test("redis-semaphore", async () => {
-  const texts: string[] = [];
-  // It sends the sum first, and the text to a server that does not know it.
-  const server = {
-    evalsha: () => Promise.reject(new Error("NOSCRIPT")),
-    eval: async (text: string) => texts.push(text),
-  };
-  const files: readonly (readonly [file: string, name: string])[] = [
-    ["mutex/release", "delIfEqualLua"],
-    ["mutex/refresh", "expireIfEqualLua"],
-    ["semaphore/acquire/lua", "acquireLua"],
-    ["semaphore/refresh/lua", "refreshLua"],
-    ["multiSemaphore/acquire/lua", "acquireLua"],
-    ["multiSemaphore/refresh/lua", "refreshLua"],
-    ["multiSemaphore/release/lua", "releaseLua"],
-  ];
-  for (const [file, name] of files) {
-    const module = require(`redis-semaphore/lib/${file}.js`) as Record<
-      string,
-      (server: object, args: readonly string[]) => Promise<unknown>
-    >;
-    await module[name]?.(server, ["k"]);
-  }
-  expectKnown(texts, "redis-semaphore");
-});
-
-test("redlock-universal", () => {
-  const source = readFileSync(require.resolve("redlock-universal"), "utf8");
-  const texts = [...source.matchAll(/var \w+_SCRIPT = `([^`]*)`\.trim\(\)/g)];
-  expectKnown(
-    texts.map(([, text = ""]) => text.trim()),
-    "redlock-universal",
-  );
-});
-
-test("redis-py", (context) => {
-  if (!existsSync(REDIS_PY)) return context.skip("python3-redis is not installed");
-  const source = readFileSync(REDIS_PY, "utf8");
-  const texts = [...source.matchAll(/LUA_\w+_SCRIPT = """(.*?)"""/gs)];
-  expectKnown(
-    texts.map(([, text = ""]) => text),
-    "redis-py",
-  );
+test("six clients are asked for their texts", () => {
+  expect(REAL_CLIENTS.filter(({ client }) => KNOWN_CLIENTS.has(client))).toHaveLength(6);
 });
