@@ -19,6 +19,7 @@ const PLAN: DoorOwnerPlan = {
   ...{
     host: 4_001,
     speaks: "http",
+    forms: [],
     constant: "",
     nodes: [1, 2],
     startMs: 0,
@@ -32,10 +33,8 @@ const PLAN: DoorOwnerPlan = {
 type Answers = (words: HttpWords) => { told: HttpTold; afterMs: number } | undefined;
 
 let complaints: string[];
-let simulation: Simulation;
 beforeEach(() => {
   complaints = [];
-  simulation = new Simulation();
 });
 
 function told(status: number, body: object): HttpTold {
@@ -44,6 +43,7 @@ function told(status: number, body: object): HttpTold {
 
 /** An owner in a calm cluster, at a door that answers so. */
 async function run(plan: Partial<DoorOwnerPlan>, answers: Answers): Promise<void> {
+  const simulation = new Simulation();
   const network = {
     connectHttp: (_node: number, client: LineEnd<HttpTold>) => {
       simulation.after(1, () => client.onOpen());

@@ -8,7 +8,7 @@ const STAMP = 100;
 const NEVER = Number.POSITIVE_INFINITY;
 const PERMIT: LawClaim = { key: "t", mode: "permits", permits: 1, slots: [0] };
 const LEASE: LawLease = {
-  ...{ owner: "o", person: 0, request: "r", token: 7, claims: [PERMIT], takenAs: "" },
+  ...{ owner: "o", person: 0, request: "r", token: 7, claims: [PERMIT], takenAs: "", value: "" },
   ...{ grantedAt: STAMP, maxHoldMs: 0, minHoldMs: 0, lockDelayMs: 0 },
   ...{ endsAt: 5_000, orderedAt: NEVER, revokedAt: [], mayBeGone: false },
 };

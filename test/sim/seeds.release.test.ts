@@ -68,6 +68,11 @@ const DEMANDED = [
   SIGHTINGS.restored,
   SIGHTINGS.watchBegun,
   SIGHTINGS.watchTold,
+  SIGHTINGS.act(true),
+  SIGHTINGS.act(false),
+  ...["taken", "taken once more", "refused", "moved: 1", "released: once", "looked at pairs"].map(
+    (what) => SIGHTINGS.door(`scripts ${what}`),
+  ),
   ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(
     SIGHTINGS.callEnded,
   ),

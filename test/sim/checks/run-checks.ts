@@ -150,6 +150,7 @@ export class RunChecks implements WorldWatch {
       },
       onResult: (session: number, sequence: number, result: Result) => {
         const call = `${session}/${sequence} in ${clusterId}`;
+        if (result.status === STATUS.acted) this.onSeen(SIGHTINGS.act(result.tokens.length > 0));
         this.fates.onResult(call, result);
         this.handOvers.onResult(call, result);
       },

@@ -40,6 +40,8 @@ export const SIGHTINGS = {
   /** A take that its owner has given back came once more. */
   lateCopyRefused: "late copy refused",
   leaseGone: (reason: EndReason) => `lease gone by ${reason}`,
+  /** An act, and whether each key was as it said. */
+  act: (isDone: boolean) => `act ${isDone ? "done" : "not done"}`,
   /** By an owner at a door. */
   door: (what: string) => `door: ${what}`,
   ended: (reason: EndReason) => `session ended by ${reason}`,

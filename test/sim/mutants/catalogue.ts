@@ -1,5 +1,6 @@
 /** Every seeded bug, by name. */
 import { ACCESS_MUTANTS } from "./access-mutants.js";
+import { ACT_MUTANTS } from "./act-mutants.js";
 import { CLIENT_MUTANTS } from "./client-mutants.js";
 import { CONSENSUS_MUTANTS } from "./consensus-mutants.js";
 import { CURED_MUTANTS } from "./cured-mutants.js";
@@ -36,4 +37,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...TIME_MUTANTS,
   ...LEASE_MUTANTS,
   ...DOOR_MUTANTS,
+  ...ACT_MUTANTS,
 ];

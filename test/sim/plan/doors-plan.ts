@@ -10,6 +10,12 @@ import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js"
  */
 const DOORS_SHARE = 0.14;
 const OWNERS_MAX = 5;
+/** The share of plans with scripts at doors, among those that could have doors and have none. */
+const SCRIPTS_SHARE = 0.1;
+/** Besides those that run scripts. */
+const OTHERS_MAX = 2;
+/** The share of plans with scripts in which these want the same form of locks all the time. */
+const ONE_FORM_SHARE = 0.5;
 /** Shares of the plans with doors. */
 const FAIR_SHARE = 0.6;
 const DRAIN_SHARE = 0.4;
@@ -67,10 +73,20 @@ export interface DoorMix {
   readonly behind: number;
 }
 
+/**
+ * What scripts lock: two keys at once, of which one is changed for another; a hash with a count for its
+ * holder; or a gate, which readers share in a hash as long as nobody holds the key of the writers.
+ */
+export type ScriptForm = "pair" | "count" | "gate";
+const SCRIPT_FORMS: readonly ScriptForm[] = ["pair", "count", "gate"];
+
 export interface DoorOwnerPlan {
   /** Behind everybody; also the number in its names. */
   readonly host: number;
-  readonly speaks: "http" | "redis";
+  /** `scripts`: it speaks Redis, and does everything by scripts that read and change several keys. */
+  readonly speaks: "http" | "redis" | "scripts";
+  /** For scripts: the forms of locks that it takes. */
+  readonly forms: readonly ScriptForm[];
   /** For Redis: the value that it shares with others like it; "": each take has its own. */
   readonly constant: string;
   /** The two nodes that it asks. */
@@ -121,35 +137,70 @@ export function doorsPlanOf(
   lead?: DoorsLead,
 ): DoorsPlan | undefined {
   const random = streams.of("doors");
-  if (!random.chance(DOORS_SHARE) && lead === undefined) return undefined;
-  const { stormMs, nodes } = scene;
-  const thinkMs = random.pick([20, 40, 80]);
-  const mix = mixOf(random);
+  const hasDoors = random.chance(DOORS_SHARE);
+  if (!hasDoors && lead === undefined) return scriptsPlanOf(streams.of("locks of scripts"), scene);
+  const common = { thinkMs: random.pick([20, 40, 80]), mix: mixOf(random) };
   const constant = random.chance(CONSTANT_SHARE) ? "worker" : "";
-  const owners = Array.from({ length: random.integer(3, OWNERS_MAX) }, (_, at): DoorOwnerPlan => {
-    const speaks = random.chance(HTTP_SHARE) ? "http" : "redis";
-    return {
-      ...{ host: FIRST_HOST + at, speaks, mix, thinkMs },
-      constant: speaks === "redis" ? constant : "",
-      nodes: random.sample(nodes, 2),
-      startMs: random.integer(0, 500),
-      actions: Math.ceil(stormMs / thinkMs),
-      // What an owner of Redis was never told of ends by time alone.
-      ttlMs: random.pick(
-        speaks === "http" ? [400, 800, 1_500, 4_000, 20_000] : [400, 800, 1_500, 4_000],
-      ),
-      waitMs: random.pick([1_500, 4_000, 30_000]),
-      pollMs: random.integer(1_000, 2_500),
-      keyCount: 2,
-      meetsClients: random.chance(STORM_KEYS_SHARE),
-    };
+  const owners = Array.from({ length: random.integer(3, OWNERS_MAX) }, (_, at) => {
+    return ownerOf(random, scene, { ...common, host: FIRST_HOST + at, constant });
   });
+  const plan = { ...settingsOf(random, scene), owners };
+  return lead === undefined ? plan : ledTo(lead, streams.of("doors of a focus"), plan);
+}
+
+/** Most owners run scripts, on keys of which others have some, too. */
+function scriptsPlanOf(random: RandomStream, scene: DoorsScene): DoorsPlan | undefined {
+  if (!random.chance(SCRIPTS_SHARE)) return undefined;
+  const share = (most: number): number => (random.chance(0.7) ? random.next() * most : 0);
+  const more = { look: random.between(0.1, 0.4), atOnce: share(0.3), stale: share(0.2) };
+  const again = { repeat: random.between(0.1, 0.5), behind: share(0.5) };
+  const common = {
+    thinkMs: random.pick([20, 40, 80]),
+    mix: { ...mixOf(random), ...more, ...again },
+  };
+  const forms = random.chance(ONE_FORM_SHARE) ? [random.pick(SCRIPT_FORMS)] : SCRIPT_FORMS;
+  const ttlMs = random.pick([400, 800, 1_500, 4_000]);
+  const count = random.integer(2, OWNERS_MAX - 1);
+  const owners = Array.from({ length: count + random.integer(0, OTHERS_MAX) }, (_, at) => {
+    const terms = { ...common, host: FIRST_HOST + at, constant: "" };
+    const owner = ownerOf(random, scene, terms);
+    return at < count ? { ...owner, speaks: "scripts" as const, forms, ttlMs } : owner;
+  });
+  return { ...settingsOf(random, scene), owners };
+}
+
+function ownerOf(
+  random: RandomStream,
+  { stormMs, nodes }: DoorsScene,
+  { constant, ...common }: Pick<DoorOwnerPlan, "host" | "thinkMs" | "mix" | "constant">,
+): DoorOwnerPlan {
+  const speaks = random.chance(HTTP_SHARE) ? "http" : "redis";
+  return {
+    ...{ ...common, speaks, forms: [] },
+    constant: speaks === "redis" ? constant : "",
+    nodes: random.sample(nodes, 2),
+    startMs: random.integer(0, 500),
+    actions: Math.ceil(stormMs / common.thinkMs),
+    // What an owner of Redis was never told of ends by time alone.
+    ttlMs: random.pick(
+      speaks === "http" ? [400, 800, 1_500, 4_000, 20_000] : [400, 800, 1_500, 4_000],
+    ),
+    waitMs: random.pick([1_500, 4_000, 30_000]),
+    pollMs: random.integer(1_000, 2_500),
+    keyCount: 2,
+    meetsClients: random.chance(STORM_KEYS_SHARE),
+  };
+}
+
+function settingsOf(
+  random: RandomStream,
+  { stormMs, nodes }: DoorsScene,
+): Omit<DoorsPlan, "owners"> {
   const latestMs = stormMs - DRAIN_MS_MAX;
   const drains = random.chance(DRAIN_SHARE)
     ? [{ atMs: random.integer(300, Math.max(300, latestMs)), node: random.pick(nodes) }]
     : [];
-  const plan = { isFair: random.chance(FAIR_SHARE), owners, drains };
-  return lead === undefined ? plan : ledTo(lead, streams.of("doors of a focus"), plan);
+  return { drains, isFair: random.chance(FAIR_SHARE) };
 }
 
 function mixOf(random: RandomStream): DoorMix {

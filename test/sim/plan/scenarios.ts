@@ -2,6 +2,7 @@
  * What a plan must have so that a seeded bug can have an effect in it. Seeds whose plans lack that are not
  * tried while a seed is looked for; fresh ones, which measure, are taken as they come.
  */
+import type { DoorOwnerPlan, ScriptForm } from "./doors-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import type { SimPlan } from "./plan.js";
 
@@ -28,8 +29,12 @@ function hasUpgrades({ clients }: SimPlan): boolean {
   return clients.some(({ locks }) => locks.upgrade > 0);
 }
 
-function owns(speaks: "http" | "redis"): Reaches {
+function owns(speaks: DoorOwnerPlan["speaks"]): Reaches {
   return ({ doors }) => doors?.owners.some((owner) => owner.speaks === speaks) === true;
+}
+
+function locksBy(form: ScriptForm): Reaches {
+  return ({ doors }) => doors?.owners.some(({ forms }) => forms.includes(form)) === true;
 }
 
 function isDeparture(fault: Fault): boolean {
@@ -73,6 +78,9 @@ export const SCENARIOS = {
   "doors of HTTP": owns("http"),
   "doors of Redis": owns("redis"),
   "fair doors of Redis": (plan) => plan.doors?.isFair === true && owns("redis")(plan),
+  "scripts at doors": owns("scripts"),
+  "scripts that count holders": (plan) => locksBy("count")(plan) || locksBy("gate")(plan),
+  "scripts that lock two keys": locksBy("pair"),
   applications: sdk,
   "applications with upgrades": (plan) => sdk(plan) && hasUpgrades(plan),
   "applications that are cut off": (plan) => {

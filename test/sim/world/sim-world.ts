@@ -14,6 +14,7 @@ import type { ClientWatch } from "../clients/client-watch.js";
 import type { DoorOwner } from "../clients/doors/door-owner.js";
 import { HttpOwner } from "../clients/doors/http-owner.js";
 import { RedisOwner } from "../clients/doors/redis-owner.js";
+import { ScriptOwner } from "../clients/doors/script-owner.js";
 import { HandOverBoard } from "../clients/hand-over-board.js";
 import type { LeaseDoor } from "../clients/leases/lease-door.js";
 import { LeaseOwner } from "../clients/leases/lease-owner.js";
@@ -136,9 +137,10 @@ export class SimWorld {
     const isFair = doors?.isFair === true;
     const atDoors = { ...hosts, keys, isFair, laws: () => watch.doorLaws };
     this.doorOwners = (doors?.owners ?? []).map((owner) => {
-      return owner.speaks === "http"
-        ? new HttpOwner(owner, atDoors)
-        : new RedisOwner(owner, atDoors);
+      if (owner.speaks === "http") return new HttpOwner(owner, atDoors);
+      return owner.speaks === "redis"
+        ? new RedisOwner(owner, atDoors)
+        : new ScriptOwner(owner, atDoors);
     });
     for (const { atMs, node } of doors?.drains ?? []) {
       simulation.at(atMs, () => this.#stopInPeace(node));

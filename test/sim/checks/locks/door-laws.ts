@@ -9,9 +9,14 @@ import type { Fail } from "../violation.js";
 
 /** Until what an election has broken off is begun again. */
 const SETTLING_MS = 1_000;
+/** With what the value of a hold begins that is a hash. */
+const HASH = "~hash ";
 
-/** What the table shows of a hold, by which its owner is known. */
-export type Mark = { readonly name: string } | { readonly value: string };
+/** What the table shows of a hold, by which its owner is known; `field`: one of a hash of Redis. */
+export type Mark =
+  | { readonly name: string }
+  | { readonly value: string }
+  | { readonly field: string };
 
 /** One that waits for a key by itself, and keeps asking. */
 export interface KeptPlace {
@@ -65,9 +70,19 @@ export class DoorLaws {
     return nowMs < this.#settlesMs ? 0 : term;
   }
 
-  /** The token under which somebody holds the key by that value; `undefined`: nobody does. */
-  tokenOf(key: string, value: string): number | undefined {
-    return this.#viewOf(key).holds.find((hold) => hold.value === value)?.token;
+  /** The token under which somebody so marked holds the key; `undefined`: nobody does. */
+  tokenOf(key: string, mark: Mark): number | undefined {
+    return this.#viewOf(key).holds.find((hold) => isOf(hold, mark))?.token;
+  }
+
+  /** All that it asked about the key was refused, and nothing else is on its way. */
+  onRefusedAll(key: string, mark: Mark): void {
+    const token = this.tokenOf(key, mark);
+    if (token === undefined) return;
+    this.#fail(
+      "what is refused changes nothing",
+      `${key} is held by ${textOf(mark)} with ${token}`,
+    );
   }
 
   /**
@@ -108,7 +123,7 @@ export class DoorLaws {
   /** Nobody comes any more who could learn of what has this name, or this value. */
   demandNothing(key: string, mark: Mark): void {
     const { holds, waiters } = this.#viewOf(key);
-    const text = "name" in mark ? mark.name : mark.value;
+    const text = textOf(mark);
     const isHeld = holds.some((hold) => isOf(hold, mark));
     const isAwaited = "name" in mark && waiters.some(({ sessionName }) => sessionName === text);
     if (!isHeld && !isAwaited) return;
@@ -124,6 +139,13 @@ export class DoorLaws {
   }
 }
 
+function textOf(mark: Mark): string {
+  if ("name" in mark) return mark.name;
+  return "value" in mark ? mark.value : mark.field;
+}
+
 function isOf({ sessionName, value }: HoldView, mark: Mark): boolean {
-  return "name" in mark ? sessionName === mark.name : value === mark.value;
+  if ("name" in mark) return sessionName === mark.name;
+  if ("value" in mark) return value === mark.value;
+  return value.startsWith(HASH) && value.includes(JSON.stringify(mark.field));
 }

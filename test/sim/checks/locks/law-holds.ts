@@ -236,7 +236,7 @@ export class LawHolds {
     const kept = { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs };
     const orders = [hold.revokedAt, orderedAt].filter((at) => at > 0);
     const ends = { endsAt, orderedAt: Math.min(...orders), revokedAt: [], mayBeGone: false };
-    const lease = { ...to, token, request: "", ...kept, ...ends, takenAs: "" };
+    const lease = { ...to, token, request: "", ...kept, ...ends, takenAs: "", value: undefined };
     this.leases.add(lease);
     return lease;
   }

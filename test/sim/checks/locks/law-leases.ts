@@ -37,8 +37,10 @@ export interface LawLease extends LawOwner {
   readonly revokedAt: number[];
   /** It may have been ended at once. */
   mayBeGone: boolean;
-  /** The take that got it, as session/sequence; "": it was repeated, or handed over. */
+  /** The take that got it, as session/sequence; "": it was repeated, handed over, or got by an act. */
   takenAs: string;
+  /** What others see of it; `undefined`: not known. */
+  value: string | undefined;
 }
 
 /** Why the last lease of an owner in a key may have ended. */
@@ -216,7 +218,8 @@ export class LawLeases {
   }
 
   /** It was taken once more. */
-  repeat(lease: LawLease, { ttlMs }: TakeCommand): void {
+  repeat(lease: LawLease, { ttlMs, options }: TakeCommand): void {
+    if (lease.value !== (options?.value ?? "")) lease.value = undefined;
     lease.endsAt = Math.max(lease.endsAt, this.#after(ttlMs));
     lease.takenAs = "";
   }

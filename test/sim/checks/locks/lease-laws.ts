@@ -8,6 +8,7 @@
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
+  type ActCommand,
   type AdoptCommand,
   END_REASON,
   type EndReason,
@@ -20,6 +21,7 @@ import {
   STATUS,
   type TakeCommand,
 } from "../../../../src/protocol/index.js";
+import { problemOfAct } from "./act-laws.js";
 import type { LawHolds } from "./law-holds.js";
 import { isOf, type LawLease, type Presence } from "./law-leases.js";
 import {
@@ -103,6 +105,18 @@ export class LeaseLaws {
     if (name === "endlessLeases") this.mayBeEndless = value === 1;
   }
 
+  /** Returns what is wrong. */
+  acted(person: number | undefined, command: ActCommand, result: Result): string | undefined {
+    const { holds, waits, newToken } = this.#world;
+    const mayLast = (ttlMs: number): boolean => this.mayLast(ttlMs);
+    return problemOfAct(
+      { holds, waits, newToken, mayLast, stamp: this.#stamp },
+      person,
+      command,
+      result,
+    );
+  }
+
   /** Returns the wait that a take continues, which no other take does. */
   resume({ lease, items }: LawWait): LawWait | undefined {
     const continued = this.#moved.find((wait) => {
@@ -125,7 +139,7 @@ export class LeaseLaws {
     const own = wait.lease;
     if (own === undefined) return "is not a take";
     if (
-      !this.#mayLast(command.ttlMs) &&
+      !this.mayLast(command.ttlMs) &&
       status !== ERROR_NUMBERS.INVALID_ARGUMENT &&
       !BEFORE_ALL.includes(status)
     ) {
@@ -169,7 +183,7 @@ export class LeaseLaws {
     return `gets ${status}, and its owner ${what}`;
   }
 
-  #mayLast(ttlMs: number): boolean {
+  mayLast(ttlMs: number): boolean {
     return ttlMs === 0 ? this.mayBeEndless : ttlMs <= this.#mostMs;
   }
 
@@ -193,7 +207,7 @@ export class LeaseLaws {
     }
     if (status !== STATUS.leased) return undefined;
     const isInBounds = ttlMs >= BEARER_MS.least && ttlMs <= BEARER_MS.most;
-    const mayLast = isBearer ? isInBounds : this.#mayLast(ttlMs);
+    const mayLast = isBearer ? isInBounds : this.mayLast(ttlMs);
     if (!mayLast) return `is handed over for ${ttlMs} ms, which nothing may last`;
     if (found.some(({ presence }) => presence === "surely")) {
       return `${target} is handed over, and its owner has a claim already`;
@@ -314,6 +328,7 @@ export class LeaseLaws {
       revokedAt: [],
       mayBeGone: false,
       takenAs: `${session}/${sequence}`,
+      value: options?.value ?? "",
     });
     return problem;
   }
@@ -429,6 +444,15 @@ export class LeaseLaws {
       return `${key} is gone, but not for reason ${told}`;
     }
     return told === END_REASON.unknown ? undefined : `has everything, and gets reason ${told}`;
+  }
+
+  /** The tokens of what an act ends. */
+  endedBy(person: number | undefined, { steps }: ActCommand): number[] {
+    return steps.flatMap(({ owner, key, before, after }) => {
+      const isEnd = before !== undefined && after === undefined;
+      const lease = isEnd ? this.#leases.of({ person, owner }, key) : undefined;
+      return lease === undefined ? [] : [lease.token];
+    });
   }
 
   /** The tokens that a command of their owner gives up. */

@@ -254,10 +254,15 @@ export class LockLaws {
   }
 
   /** The tokens that its own session gives up by a command. */
-  givenUpBy(session: number, command: SequencedCommand, { status }: Result): number[] {
+  givenUpBy(session: number, command: SequencedCommand, result: Result): number[] {
+    const { status } = result;
     if (command.op === OP.close) return this.tokensOf(session);
     if (command.op === OP.giveBack && status === STATUS.givenBack) {
       return this.#leases.givenUpBy(session, this.personOf(session), command);
+    }
+    if (command.op === OP.act) {
+      const isDone = "tokens" in result && result.tokens.length > 0;
+      return isDone ? this.#leases.endedBy(this.personOf(session), command) : [];
     }
     const isEnd = command.op === OP.end && status === STATUS.released;
     const isMoved = command.op === OP.handOver && status === STATUS.leased;
@@ -290,6 +295,9 @@ export class LockLaws {
         return;
       case OP.extend:
         this.#note(key, this.#leases.extended(this.personOf(session), command, result));
+        return;
+      case OP.act:
+        this.#note(key, this.#leases.acted(this.personOf(session), command, result));
         return;
       case OP.giveBack: {
         const person = this.personOf(session);

@@ -15,6 +15,7 @@ import type { ClientWatch } from "../client-watch.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import type { LeaseBelief, Owner } from "../leases/lease-belief.js";
 import { SIGHTINGS } from "../sightings.js";
+import type { LinesOwner } from "./redis-lines.js";
 
 const LATE_MS = { least: 50, most: 500 } as const;
 const PAUSE_MS = { least: 50, most: 2_000 } as const;
@@ -98,6 +99,18 @@ export abstract class DoorOwner implements Owner {
 
   protected later(delayMs: number, task: () => void): void {
     this.world.simulation.after(delayMs, () => this.deliver(task));
+  }
+
+  /** For connections to doors of Redis. */
+  protected linesOwner(): LinesOwner {
+    const { simulation, network } = this.world;
+    return {
+      ...{ host: this.host, simulation, network },
+      isCalm: () => this.isCalm,
+      lateMs: () => this.lateMs(),
+      later: (delayMs, task) => this.later(delayMs, task),
+      note: (text) => this.note(text),
+    };
   }
 
   protected deliver(task: () => void): void {

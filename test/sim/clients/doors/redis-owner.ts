@@ -7,12 +7,10 @@ import { keyOfRedisName } from "../../../../src/protocol/index.js";
 import type { KeptPlace } from "../../checks/locks/door-laws.js";
 import { LeaseBelief } from "../leases/lease-belief.js";
 import { DoorOwner } from "./door-owner.js";
-import { type HeardReply, RedisConnection } from "./redis-connection.js";
+import type { HeardReply } from "./redis-connection.js";
+import { isFull, RedisLines } from "./redis-lines.js";
 
 const KEYS = ["p", "q"] as const;
-/** It gives its connection up when it has no reply for this long. */
-const PATIENCE_MS = 800;
-const CALM_PATIENCE_MS = 8_000;
 /** Between two attempts to take a lock. */
 const INTERVAL_MS = { least: 200, most: 400 } as const;
 const ATTEMPTS = { least: 3, most: 40 } as const;
@@ -25,9 +23,6 @@ const CERTAIN_AT = 2;
 const FORMER_MAX = 4;
 /** Between what a transaction reads and what it does then. */
 const HESITATION_MS_MAX = 800;
-
-/** The table has no room by its settings, which clients change. */
-const FULL = ["-OOM", "-TRYAGAIN"] as const;
 
 const EXTEND = `if redis.call("get", KEYS[1]) == ARGV[1] then
   return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end`;
@@ -80,9 +75,9 @@ interface Former {
 export class RedisOwner extends DoorOwner {
   #errand: RedisErrand | undefined;
   #values = 0;
-  readonly #connections = new Map<number, RedisConnection>();
-  /** Commands without a reply, and ends that are to be seen. */
-  #open = 0;
+  readonly #lines = new RedisLines(this.linesOwner());
+  /** Ends that are to be seen. */
+  #unseenEnds = 0;
   #former: Former[] = [];
 
   override get trusted(): readonly LeaseBelief[] {
@@ -91,11 +86,12 @@ export class RedisOwner extends DoorOwner {
   }
 
   override get isIdle(): boolean {
-    return this.#errand === undefined && this.#open === 0;
+    return this.#errand === undefined && this.#lines.openCount + this.#unseenEnds === 0;
   }
 
   override get business(): string {
-    return `value ${this.#errand?.value ?? "none"}, ${this.#open} open`;
+    const { openCount } = this.#lines;
+    return `value ${this.#errand?.value ?? "none"}, ${openCount} open, ${this.#unseenEnds} unseen`;
   }
 
   protected override act(): void {
@@ -116,7 +112,7 @@ export class RedisOwner extends DoorOwner {
   }
 
   protected override reconnect(): void {
-    for (const connection of this.#connections.values()) connection.leave();
+    this.#lines.leaveAll();
   }
 
   /** Another program has the same value: then nobody but time may end what it names. */
@@ -145,7 +141,7 @@ export class RedisOwner extends DoorOwner {
   /** The program that waits is stopped. */
   #meanwhile(): void {
     if (this.isCalm || !this.random.chance(this.plan.mix.leave)) return;
-    for (const connection of this.#connections.values()) connection.leave();
+    this.#lines.leaveAll();
     this.seen("left in the middle");
   }
 
@@ -199,7 +195,7 @@ export class RedisOwner extends DoorOwner {
   #onTaken(errand: RedisErrand, sentMs: number): void {
     this.#leavePlace(errand);
     const { tableKey, value } = errand;
-    const token = this.world.laws().tokenOf(tableKey, value);
+    const token = this.world.laws().tokenOf(tableKey, { value });
     const deadlineMs = sentMs + this.plan.ttlMs;
     this.seen(errand.refusedCount > 0 ? "taken after a wait" : "taken");
     if (this.nowMs >= deadlineMs) return;
@@ -254,9 +250,9 @@ export class RedisOwner extends DoorOwner {
     this.#end(errand);
     if (!this.#isCalm(errand) || this.#isShared) return;
     this.seen("given up in a calm");
-    this.#open += 1;
+    this.#unseenEnds += 1;
     this.later(GRACE_MS + SLACK_MS, () => {
-      this.#open -= 1;
+      this.#unseenEnds -= 1;
       if (this.#isCalm(errand)) this.world.laws().demandNothing(errand.tableKey, errand);
     });
   }
@@ -276,7 +272,7 @@ export class RedisOwner extends DoorOwner {
   #onUnknown(errand: RedisErrand, reply: string | undefined): void {
     errand.isInDoubt = true;
     this.seen(reply === undefined ? "not answered" : `told ${reply.split(" ", 1)[0]}`);
-    if (this.#isCalm(errand) && !FULL.some((code) => reply?.startsWith(code))) {
+    if (this.#isCalm(errand) && !isFull(reply)) {
       this.broken("a calm cluster answers", `${reply ?? "nobody answers"}`);
     }
     // By this value it may have something of which it will never hear.
@@ -335,7 +331,7 @@ export class RedisOwner extends DoorOwner {
       this.#call(node, ["EXEC"], (reply) => heard(reply === "[:1]" ? ":1" : whyNot(reply)));
     };
     this.#call(node, ["WATCH", key], ignore);
-    const connection = this.#connectionTo(node);
+    const connection = this.#lines.connectionTo(node);
     this.#call(node, ["GET", key], (found) => {
       if (found === undefined) {
         heard(undefined);
@@ -441,37 +437,8 @@ export class RedisOwner extends DoorOwner {
     });
   }
 
-  // Asking.
-
   #call(node: number, words: readonly string[], heard: HeardReply): void {
-    this.#open += 1;
-    let isOver = false;
-    const connection = this.#connectionTo(node);
-    this.note(`says to node ${node}: ${words.join(" ").replaceAll(/\s+/g, " ")}`);
-    connection.send(words, (reply) => {
-      isOver = true;
-      this.#open -= 1;
-      this.note(`hears ${reply ?? "nothing"}`);
-      heard(reply);
-    });
-    this.later(this.isCalm ? CALM_PATIENCE_MS : PATIENCE_MS, () => {
-      if (!isOver) connection.leave();
-    });
-  }
-
-  #connectionTo(node: number): RedisConnection {
-    const known = this.#connections.get(node);
-    if (known !== undefined && !known.isClosed) return known;
-    const { network, simulation } = this.world;
-    let lastAtMs = 0;
-    // What comes late keeps its order.
-    const deliver = (task: () => void): void => {
-      lastAtMs = Math.max(lastAtMs, simulation.nowMs + this.lateMs());
-      this.later(lastAtMs - simulation.nowMs, task);
-    };
-    const made = new RedisConnection({ host: this.host, node, network, deliver });
-    this.#connections.set(node, made);
-    return made;
+    this.#lines.call(node, words, heard);
   }
 }
 
