@@ -198,30 +198,23 @@ export class Claims implements GrantHost, HoldHost {
   onToldOfHold(told: RecalledSequence, nowMs: number): void {
     const { sequence, state } = told;
     const hold = this.#holds.get(sequence);
-    if (hold === undefined) this.#endStray(sequence, state === RECALL_STATE.held);
-    else if (state === RECALL_STATE.held) this.#holds.onStillHeld(hold, told, nowMs);
+    if (hold === undefined) {
+      // It was given up since the recall was sent: if the table had it then, it is being ended.
+      if (state !== RECALL_STATE.held) this.#window.acknowledge(sequence);
+    } else if (state === RECALL_STATE.held) this.#holds.onStillHeld(hold, told, nowMs);
     else if (state === RECALL_STATE.ended) this.onLost(sequence, lossReasonOf(told.reason));
     else this.onLost(sequence, "unknown");
   }
 
   onStillWaiting(sequence: number): void {
     const call = this.#waits.get(sequence);
-    if (call === undefined) this.#endStray(sequence, true);
-    else call.isUncertain = false;
+    // Otherwise its caller has left since the recall was sent, and it is being ended.
+    if (call !== undefined) call.isUncertain = false;
   }
 
   /** The connection is gone: what waits in the table may end without an event. */
   onDisconnected(): void {
     for (const call of this.#waits.all()) call.isUncertain = true;
-  }
-
-  /**
-   * This client does not know it: it was given back meanwhile.
-   */
-  #endStray(sequence: number, isAlive: boolean): void {
-    if (this.#host.isEnding) return;
-    if (isAlive) this.submit(new EndCall({ sequence }));
-    else this.#window.acknowledge(sequence);
   }
 
   onContended(sequence: number): void {

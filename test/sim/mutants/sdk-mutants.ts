@@ -430,13 +430,4 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     replace: "    return upgrade === undefined && asksFor(asks, this.token.toString());",
     seeds: [],
   },
-  {
-    name: "stray-hold-kept",
-    rule: "what a recall finds and nobody here knows is ended",
-    scenario: "applications that are cut off",
-    file: "src/client/locks/claims.ts",
-    find: "    if (isAlive) this.submit(new EndCall({ sequence }));\n    else this.#window",
-    replace: "    if (!isAlive) this.#window",
-    seeds: [510_079],
-  },
 ];
