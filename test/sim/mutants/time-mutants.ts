@@ -36,7 +36,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/raft/majority-first.ts",
     find: "  leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, dueMs);\n",
     replace: "",
-    seeds: [118],
+    seeds: [9_100_005],
   },
   {
     name: "late-timer-is-silence",

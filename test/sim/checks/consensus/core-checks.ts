@@ -2,9 +2,9 @@
  * What one core promises its driver, checked input by input: a read is confirmed by a majority
  * and not older than what was committed when it was requested; the core stays loyal to a live
  * leader, and for a moment to the candidate it voted for; it accepts no change of members too
- * early and no proposal during a transfer of leadership, which it gives up in time; it does not lead without a majority and
- * a disk that answer. Which nodes hear each other follows from the messages (`core-ear.ts`), and
- * which ones count from the log.
+ * early and no proposal during a transfer of leadership, which it gives up in time; it keeps entries back for a
+ * limited time only; it does not lead without a majority and a disk that answer. Which nodes hear each other
+ * follows from the messages (`core-ear.ts`), and which ones count from the log.
  */
 import {
   type Configuration,
@@ -13,6 +13,7 @@ import {
   type Heartbeat,
   type Input,
   type Message,
+  membersOf,
   type Raft,
   type TimeoutNow,
   type Write,
@@ -21,6 +22,7 @@ import type { CoreWatch } from "../../world/node/watched-core.js";
 import type { Fail } from "../violation.js";
 import { CoreEar, type CoreTimes } from "./core-ear.js";
 import { HandOver } from "./hand-over.js";
+import { Spares } from "./spares.js";
 
 /**
  * A leader that has to step down may do so later by this, for what it puts down to a pause, and by as many
@@ -29,7 +31,7 @@ import { HandOver } from "./hand-over.js";
 const PATIENCE_TIMEOUTS = 3;
 
 export interface CoreSurroundings {
-  readonly times: CoreTimes;
+  readonly times: CoreTimes & { readonly spareDelayMs: number };
   /** By how much the turns of its node end late at the moment. */
   readonly lateMs: () => number;
   /** The highest index that any node ever held for committed. */
@@ -62,6 +64,7 @@ export class CoreChecks implements CoreWatch {
   readonly #fail: Fail;
   readonly #ear: CoreEar;
   readonly #handOver: HandOver;
+  readonly #spares: Spares;
   readonly #reads = new Map<number, AskedRead>();
   /** Pre-votes that were asked for in this turn when no leader was in the way, by `ballot`. */
   readonly #welcome = new Set<string>();
@@ -85,6 +88,7 @@ export class CoreChecks implements CoreWatch {
     this.#fail = fail;
     this.#ear = new CoreEar(id, around.times, around.lateMs);
     this.#handOver = new HandOver(around.times.electionTimeoutMs);
+    this.#spares = new Spares(around.times.spareDelayMs);
   }
 
   beforeStep(input: Input): void {
@@ -94,6 +98,7 @@ export class CoreChecks implements CoreWatch {
     this.#hadLiveLeader = ear.hasLiveLeader(term);
     ear.onInput(input, term);
     this.#handOver.onInput(input, ear.nowMs);
+    this.#spares.onInput(input);
     if (input.type === "readIndex") {
       const behind = this.#around.committedIndex();
       const round = ear.reign?.term === term ? ear.reign.round : 0;
@@ -131,6 +136,9 @@ export class CoreChecks implements CoreWatch {
   onTake(effects: Effects): void {
     this.#ear.onTake(effects);
     this.#checkHandOver(effects);
+    for (const peer of this.#spares.onTake(effects, this.#ear.nowMs, this.#members)) {
+      this.#fail("nothing is kept back for long", `node ${this.#id} keeps entries from ${peer}`);
+    }
     this.#checkFitness();
     this.#checkReads(effects);
     for (const { id } of effects.accepted) {
@@ -153,6 +161,10 @@ export class CoreChecks implements CoreWatch {
     this.#unbound.clear();
     this.#untimely.clear();
     this.#overlapping.clear();
+  }
+
+  get #members(): number[] {
+    return membersOf(this.#around.members());
   }
 
   #checkHandOver(effects: Effects): void {
