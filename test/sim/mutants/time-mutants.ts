@@ -81,6 +81,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/schedule.ts",
     find: "const isAsked = claims.waiters.count > 0 || questions.size > 0 || watches.size > 0;\n    return",
     replace: "const isAsked = questions.size > 0 || watches.size > 0;\n    return",
-    seeds: [215],
+    seeds: [9_100_165],
   },
 ];

@@ -13,12 +13,12 @@ export interface SilencePlan {
   readonly node: number;
   /** Its process stands still, its machine does, or nobody hears it. */
   readonly how: "pause" | "freeze" | "cut";
+  /** At least: it lasts longer than anybody may have to wait. */
   readonly forMs: number;
 }
 
 const SILENCE_SHARE = 0.4;
 const TTLS_MS = [15_000, 60_000, 300_000, 600_000] as const;
-/** Longer than anybody may wait for it. */
 const FOR_MS = [10_000, 12_000] as const;
 
 /** `undefined`: no node falls silent. */

@@ -18,6 +18,8 @@ import type { SimWorld } from "../world/sim-world.js";
 const BEGIN_MS_MAX = 10_000;
 /** Until all have ended in peace. */
 const END_MS_MAX = 15_000;
+/** The silence goes on for so long when everybody must have been served. */
+const BEYOND_MS = 500;
 /** Commands and answers of one who has the common lock, until the next one has it. */
 const TURNS_OF_A_HOLD = 10;
 
@@ -62,7 +64,9 @@ export class Silence {
     await this.#until("service of all", ({ rounds }) => rounds > 0, BEGIN_MS_MAX);
     const undo = this.#begin();
     const { simulation } = this.#world;
-    await simulation.run(simulation.nowMs + this.#silence.forMs);
+    // Otherwise a client that waits for the end of the silence would still be served in time.
+    const forMs = Math.max(this.#silence.forMs, this.#law.limitMs + BEYOND_MS);
+    await simulation.run(simulation.nowMs + forMs);
     undo();
     for (const client of this.#clients) client.end();
     await this.#until("end of all", ({ isOver }) => isOver, END_MS_MAX);

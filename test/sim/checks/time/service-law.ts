@@ -28,6 +28,11 @@ export class ServiceLaw {
     this.#limitMs += electionMs;
   }
 
+  /** The longest that a call may take. */
+  get limitMs(): number {
+    return this.#limitMs;
+  }
+
   /** A call is made. Returns what is to be called when it has its result. */
   onCalled(what: string): () => void {
     const call = { what, sinceMs: this.#simulation.nowMs, isOver: false };
