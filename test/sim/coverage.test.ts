@@ -41,9 +41,9 @@ describe("the count of states and events", () => {
 });
 
 describe("a focus", () => {
-  test("of each kind is in the plan of some of the first seeds, and most have none", () => {
+  test("of each kind is in the plan of some of the first seeds, and many have none", () => {
     const names = Array.from({ length: 400 }, (_, at) => planOf(at + 1).focus);
     expect(new Set(names)).toEqual(new Set(["", ...ALL_FOCUSES.map(({ name }) => name)]));
-    expect(names.filter((name) => name === "").length).toBeGreaterThan(200);
+    expect(names.filter((name) => name === "").length).toBeGreaterThan(180);
   });
 });

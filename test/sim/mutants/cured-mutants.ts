@@ -68,10 +68,10 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-refused-for-its-end",
     rule: "a client that waits for an upgrade learns why the hold ended",
-    scenario: "applications with upgrades",
+    scenario: "upgrades of applications that are cut off",
     file: "src/client/locks/hold.ts",
     find: "    if (result.status === ERROR_NUMBERS.NOT_HELD) return;\n",
     replace: "",
-    seeds: [97_002_201],
+    seeds: [9_100_233],
   },
 ];

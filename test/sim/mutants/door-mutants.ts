@@ -27,7 +27,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/kept-take.ts",
     find: '    this.#withdrawing.abort(new DOMException("not repeated in time", "AbortError"));\n',
     replace: "",
-    seeds: [1_141],
+    seeds: [9_100_026],
   },
   {
     name: "no-grace-between-polls",

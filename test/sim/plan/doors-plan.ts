@@ -25,6 +25,9 @@ const PATIENT_PART = 0.3;
 /** Shares of the owners. */
 const HTTP_SHARE = 0.6;
 const STORM_KEYS_SHARE = 0.3;
+const CALM_MS = 5_000;
+/** Who comes in it, and leaves without a word, must be gone before it ends. */
+const LONG_CALM_MS = 8_000;
 /** A node that stops in peace is back by then, before the storm is over. */
 export const DRAIN_MS_MAX = 2_600;
 
@@ -115,6 +118,8 @@ export interface DoorsPlan extends DoorSettings {
   readonly owners: readonly DoorOwnerPlan[];
   /** Nodes that stop in peace. */
   readonly drains: readonly { readonly atMs: number; readonly node: number }[];
+  /** How long owners go on when no fault is left. */
+  readonly calmMs: number;
 }
 
 const FIRST_HOST = 4_000;
@@ -126,9 +131,10 @@ export interface DoorsScene {
 
 /**
  * What a focus leads owners at doors to: they look, come too early and too late, and say several things at
- * once; or all of them poll by Redis for one key at an even pace.
+ * once; or all of them poll by Redis for one key at an even pace; or they wait over HTTP, leave without a word,
+ * and keep what they get for so long that those who left would still be waiting.
  */
-export type DoorsLead = "anything" | "queue";
+export type DoorsLead = "anything" | "queue" | "desertion";
 
 /** `lead`: of a focus, whose plans have doors. */
 export function doorsPlanOf(
@@ -200,7 +206,7 @@ function settingsOf(
   const drains = random.chance(DRAIN_SHARE)
     ? [{ atMs: random.integer(300, Math.max(300, latestMs)), node: random.pick(nodes) }]
     : [];
-  return { drains, isFair: random.chance(FAIR_SHARE) };
+  return { drains, isFair: random.chance(FAIR_SHARE), calmMs: CALM_MS };
 }
 
 function mixOf(random: RandomStream): DoorMix {
@@ -231,6 +237,9 @@ const NOTHING_MORE = { early: 0, look: 0, atOnce: 0, stale: 0, behind: 0 } as co
 
 function ledTo(lead: DoorsLead, random: RandomStream, plan: DoorsPlan): DoorsPlan {
   if (lead === "queue") return { ...plan, isFair: true, owners: plan.owners.map(inQueue) };
+  if (lead === "desertion") {
+    return { ...plan, owners: plan.owners.map(deserting), calmMs: LONG_CALM_MS };
+  }
   const share = (most: number): number => (random.chance(0.7) ? random.next() * most : 0);
   const more = {
     ...{ early: share(0.1), look: share(0.3), atOnce: share(0.7), stale: share(0.5) },
@@ -249,4 +258,12 @@ function ledTo(lead: DoorsLead, random: RandomStream, plan: DoorsPlan): DoorsPla
 function inQueue(owner: DoorOwnerPlan): DoorOwnerPlan {
   const mix = { ...owner.mix, late: 0, leave: 0, repeat: 0, forget: 0, giveBack: 0.03 };
   return { ...owner, mix, speaks: "redis", constant: "", ttlMs: 1_500, keyCount: 1 };
+}
+
+function deserting(owner: DoorOwnerPlan): DoorOwnerPlan {
+  const taking = { waits: 1, several: 0, shared: 0, late: 0, leave: 0.05, persist: 0.3 };
+  const holding = { repeat: 0, extend: 0.1, giveBack: 0.01, forget: 0 };
+  const mix = { ...owner.mix, ...taking, ...holding };
+  const times = { ttlMs: 4_000, waitMs: 30_000 };
+  return { ...owner, ...times, mix, speaks: "http", constant: "", meetsClients: false };
 }

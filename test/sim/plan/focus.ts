@@ -326,6 +326,40 @@ const DEPARTURE_FOCUSES: readonly Focus[] = [
   },
 ];
 
+/** Focuses on ends that are not heard of, in a part of the plans that have none of those above. */
+const UNHEARD_FOCUSES: readonly Focus[] = [
+  {
+    name: "upgrades that wait while their holds are taken away from clients that hear nothing",
+    ...{ hasSdk: true, keyCount: 2, clientsMin: 4, ttlMs: [3_000, 4_000] },
+    mix: { ...MANY_HOLDS, several: 0, shared: 0.85 },
+    locks: {
+      ...{ upgrade: 0.5, reentrant: 0.4, revoke: 0.2, steal: 0.15, downgrade: 0, handOver: 0 },
+      ...{ permits: 0, maxHold: 0, nested: 0 },
+    },
+    faults: cutOffForAMoment,
+  },
+  {
+    name: "holds that are ended twice by clients that hear late of what took them away",
+    ...{ keyCount: 2, clientsMin: 4, ttlMs: [3_000, 4_000] },
+    mix: { release: 0.5, inspect: 0.1, close: 0, cancel: 0.05, several: 0.3, shared: 0.6 },
+    locks: { endAgain: 0.8, steal: 0.15, revoke: 0.15, maxHold: 0.1, permits: 0.1 },
+    faults: answersLate,
+  },
+  {
+    name: "tasks that take free keys one after the other",
+    keyCount: 8,
+    mix: { several: 0.2, shared: 0.3, release: 0.5, cancel: 0.1, inspect: 0.05 },
+    locks: {
+      ...{ nested: 1, permits: 0, priority: 0, value: 0, update: 0.05, upgrade: 0.1 },
+      ...{ maxHold: 0, minHold: 0, lockDelay: 0, steal: 0, undetected: 0 },
+    },
+  },
+  {
+    name: "callers at doors that leave their places in queues, and do not come back",
+    doors: "desertion",
+  },
+];
+
 /**
  * One after the other, each in a part of the plans that have none from above, and each by a stream of
  * its own, so that plans stay what they are when a table is added.
@@ -336,6 +370,7 @@ const STAGES = [
   { stream: "focus on raft", share: 0.15, focuses: RAFT_FOCUSES },
   { stream: "focus on locks", share: 0.12, focuses: LOCK_FOCUSES },
   { stream: "focus on departures", share: 0.06, focuses: DEPARTURE_FOCUSES },
+  { stream: "focus on what is not heard", share: 0.06, focuses: UNHEARD_FOCUSES },
 ] as const;
 
 export const ALL_FOCUSES: readonly Focus[] = STAGES.flatMap(({ focuses }) => focuses);
@@ -510,6 +545,27 @@ function cutTwice(random: RandomStream, { clients, stormMs }: FaultScene): Fault
       { kind: "cutAtAttach", atMs, client: host, forMs: 1_500 },
       { kind: "reconnectClient", atMs: atMs + forMs, client: host },
     ] satisfies Fault[];
+  });
+}
+
+/** An application misses what happens in a moment, and is then asked by a new connection what it has. */
+function cutOffForAMoment(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return Array.from({ length: 16 }, () => random.pick(applications)).flatMap(({ host }) => {
+    const [atMs, forMs] = [random.integer(500, stormMs - 500), random.integer(100, 600)];
+    return [
+      { kind: "partition", atMs, side: [host], forMs },
+      { kind: "reconnectClient", atMs: atMs + forMs, client: host },
+    ] satisfies Fault[];
+  });
+}
+
+/** What nodes say to a client reaches it late, and what it says reaches them at once. */
+function answersLate(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 16 }, () => random.pick(clients)).map(({ host: client }) => {
+    const atMs = random.integer(500, stormMs - 500);
+    const [byMs, forMs] = [random.integer(50, 300), random.integer(200, 600)];
+    return { kind: "holdAnswers", atMs, client, byMs, forMs, pauseMs: 0 };
   });
 }
 

@@ -57,7 +57,9 @@ const FOCUSED_KINDS = [
 ] as const;
 const KINDS_ON_TOP: readonly string[] = [...RARE_KINDS, ...LOSS_KINDS, ...FOCUSED_KINDS];
 
-const KEYS = ["a", "b", "c", "d"] as const;
+/** The last ones are in plans of a focus only. */
+const KEYS = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
+const USUAL_KEYS_MAX = 4;
 
 export function planOf(seed: number): SimPlan {
   const streams = new RandomStreams(seed);
@@ -118,7 +120,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
       stragglerFactor: 20,
     },
     pace: AT_ONCE,
-    keys: keysFor(random.integer(1, KEYS.length), focus),
+    keys: keysFor(random.integer(1, USUAL_KEYS_MAX), focus),
     semaphores:
       focus?.isWide === true ? wideSemaphoresOf(forFocus) : semaphoresOf(streams.of("semaphores")),
     clients: restore === undefined ? clients : clientsToRestore(streams, clients),

@@ -29,6 +29,10 @@ function hasUpgrades({ clients }: SimPlan): boolean {
   return clients.some(({ locks }) => locks.upgrade > 0);
 }
 
+function isCutOff(plan: SimPlan): boolean {
+  return sdk(plan) && has("reconnectClient", "cutAtAttach", "cutAtAsking", "partition")(plan);
+}
+
 function owns(speaks: DoorOwnerPlan["speaks"]): Reaches {
   return ({ doors }) => doors?.owners.some((owner) => owner.speaks === speaks) === true;
 }
@@ -71,6 +75,10 @@ export const SCENARIOS = {
   },
   "wide semaphores": ({ semaphores }) => semaphores.some(({ limit }) => limit >= WIDE_MIN),
   upgrades: hasUpgrades,
+  "tasks with several claims": ({ clients }) => {
+    return clients.some(({ speaks, locks }) => speaks === "protocol" && locks.nested > 0);
+  },
+  "holds that are ended twice": ({ clients }) => clients.some(({ locks }) => locks.endAgain > 0),
   "holds handed over": ({ clients }) => clients.some(({ locks }) => locks.handOver > 0),
   "restored clusters": ({ restore }) => restore !== undefined,
   "limited access": ({ access }) => access !== undefined,
@@ -83,9 +91,8 @@ export const SCENARIOS = {
   "scripts that lock two keys": locksBy("pair"),
   applications: sdk,
   "applications with upgrades": (plan) => sdk(plan) && hasUpgrades(plan),
-  "applications that are cut off": (plan) => {
-    return sdk(plan) && has("reconnectClient", "cutAtAttach", "cutAtAsking", "partition")(plan);
-  },
+  "applications that are cut off": isCutOff,
+  "upgrades of applications that are cut off": (plan) => isCutOff(plan) && hasUpgrades(plan),
   "applications that hand everything over": (plan) => {
     return sdk(plan) && faultsOf(plan).some(isDeparture);
   },

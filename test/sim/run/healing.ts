@@ -21,8 +21,7 @@ const PROGRESS_MS_MAX = 6_000;
 const UNCURED_TIMEOUTS = 100;
 /** Until everybody agrees, or every waiter is served. */
 const REST_MS_MAX = 15_000;
-/** How long owners at doors go on in a calm, and how often each of them may act in it. */
-const CALM_MS = 5_000;
+/** How often each owner at doors may act in a calm. */
 const CALM_ACTIONS = 200;
 /** What clients that prefer the majority may ask for while it proves itself. */
 const PROBING_ACTIONS = 200;
@@ -180,11 +179,12 @@ export class Healing {
   /** Faults are over, and owners at doors go on: now they are answered, and nobody is overtaken. */
   async #passCalm(): Promise<void> {
     const { doorOwners, simulation } = this.#world;
-    if (doorOwners.length === 0) return;
+    const { doors } = this.#plan;
+    if (doors === undefined) return;
     this.#say("a calm");
     const nodes = this.#rest.sound.map(({ id }) => id);
     for (const owner of doorOwners) owner.calm(nodes, CALM_ACTIONS);
-    await simulation.run(simulation.nowMs + CALM_MS);
+    await simulation.run(simulation.nowMs + doors.calmMs);
   }
 
   #demandEqualTables(): void {

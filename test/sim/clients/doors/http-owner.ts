@@ -18,7 +18,7 @@ const REPEAT_MS_MAX = 200;
 /** An owner that does not repeat keeps its place for this long, */
 const GRACE_MS = 2_000;
 /** and this much later nothing may be left of it. */
-const SLACK_MS = 2_000;
+const SLACK_MS = 1_000;
 const KEPT_NAME_SHARE = 0.4;
 /** A lease of this length is not over before its owner learns of it, late as answers may be. */
 const SURE_MS = 1_500;

@@ -16,7 +16,7 @@ import { wishOf } from "../../checks/locks/told-fates.js";
 import { PERMITS_MOST } from "../../plan/lock-mix.js";
 import { ofAnyLength } from "../lock-actions.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
-import type { SdkCalls } from "./sdk-calls.js";
+import { CODES_OF_A_LOCK, type SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
 import type { SdkHolds } from "./sdk-holds.js";
 
@@ -320,7 +320,7 @@ export class SdkActions {
     const upgrade = lock.upgrade({ key, waitMs, signal: controller.signal });
     const what = `upgrade ${hold.token}`;
     const wish = this.#upgradeWish(hold, key);
-    const call = { what, task: lock.task.id, controller, wish };
+    const call = { what, task: lock.task.id, controller, wish, codes: CODES_OF_A_LOCK };
     this.#process.calls.track(call, upgrade.finally(raised.over), () => {
       raised.done();
       this.#process.holds.believe(hold);

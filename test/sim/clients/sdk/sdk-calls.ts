@@ -26,6 +26,11 @@ const KNOWN_CODES: readonly ErrorCode[] = [
   "CANCELLED",
 ];
 
+/** `NOT_HELD` is about keys that a lock does not have: of one that is lost, its calls say why. */
+export const CODES_OF_A_LOCK: readonly ErrorCode[] = KNOWN_CODES.filter((code) => {
+  return code !== "NOT_HELD";
+});
+
 /** What a client hears in addition that is not known, or not any more. */
 const STRANGER_CODES: readonly ErrorCode[] = ["UNAUTHENTICATED", "PROTOCOL"];
 
@@ -45,6 +50,8 @@ export interface OpenCall {
   readonly hasNothing?: boolean;
   /** What it asks for, if the log knows it by that alone. */
   readonly wish?: string;
+  /** What it may fail with, if that is less than usual. */
+  readonly codes?: readonly ErrorCode[];
 }
 
 export class SdkCalls {
@@ -147,7 +154,7 @@ export class SdkCalls {
     answer: Promise<T>,
     onAnswer: (value: T) => void,
     onError: (error: unknown) => void = (error) => {
-      if (!isGivenUp(call, error)) this.judge(call.what, error);
+      if (!isGivenUp(call, error)) this.judge(call.what, error, call.codes);
     },
   ): void {
     this.#open.add(call);
