@@ -1,3 +1,3 @@
-module holdfast.example/go
+module holdfast.example/clients/go
 
 go 1.19

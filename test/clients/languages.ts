@@ -6,14 +6,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { findCommand } from "../../lab/find-command.js";
-import { CLIENTS, type WantedLock } from "./transcript.js";
+import { CLIENTS, type WantedLock, type WantedWatch } from "./transcript.js";
 
 const DRIVERS = fileURLToPath(new URL("./drivers/", import.meta.url));
 
-/** What a driver should do: one of the two. */
+/** What a driver should do: take a lock or be elected with it, look or watch. */
 export interface Part {
   readonly lock?: WantedLock;
   readonly looks?: string;
+  readonly watches?: WantedWatch;
+  readonly elects?: boolean;
+  readonly extendsMs?: number;
   readonly holds?: string;
   readonly forks?: boolean;
 }
@@ -40,7 +43,20 @@ const GO_DRIVER = join(GO_DIRECTORY, "driver");
 /** Only the standard library is needed, so nothing is looked for. */
 const GO_ENV = { GOFLAGS: "-mod=mod", GOPROXY: "off", GOCACHE: join(GO_DIRECTORY, "cache") };
 
-const PYTHON = findCommand("python3", ["/usr/bin"]);
+/** Runs a command of Go; throws what it prints if that fails. */
+export function runGo(
+  words: readonly string[],
+  cwd: string,
+  { go = "go", env = {} }: { go?: string; env?: Readonly<Record<string, string>> } = {},
+): string {
+  const options = { cwd, env: { ...process.env, ...GO_ENV, ...env }, encoding: "utf8" } as const;
+  const { status, stdout, stderr } = spawnSync(go, words, options);
+  if (status !== 0) throw new Error(`go ${words.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+export const PYTHON = findCommand("python3", ["/usr/bin"]);
+const PYTHON_ENV = { HOLDFAST_PYTHON: `${CLIENTS}python`, PYTHONDONTWRITEBYTECODE: "1" };
 
 export const LANGUAGES: readonly Language[] = [
   {
@@ -49,21 +65,14 @@ export const LANGUAGES: readonly Language[] = [
     prepare: () => undefined,
     command: (part) => [PYTHON ?? "", `${DRIVERS}driver.py`, JSON.stringify(part)],
     expected: (reports) => reports,
-    env: { HOLDFAST_PYTHON: `${CLIENTS}python`, PYTHONDONTWRITEBYTECODE: "1" },
+    env: PYTHON_ENV,
   },
   {
     name: "go",
     missing: missing("go"),
     prepare: () => {
       mkdirSync(GO_DIRECTORY, { recursive: true });
-      const env = { ...process.env, ...GO_ENV };
-      for (const words of [
-        ["vet", "./..."],
-        ["build", "-o", GO_DRIVER, "./internal/driver"],
-      ]) {
-        const { status, stderr } = spawnSync("go", words, { cwd: `${CLIENTS}go`, env });
-        if (status !== 0) throw new Error(`go ${words.join(" ")}: ${stderr}`);
-      }
+      runGo(["build", "-o", GO_DRIVER, "."], `${DRIVERS}go`);
     },
     command: (part) => [GO_DRIVER, JSON.stringify(part)],
     expected: (reports) => reports,

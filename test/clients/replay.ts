@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../../lab/free-ports.js";
 import { type ReadRequest, readRequest } from "./request.js";
-import type { Answer, Step, Transcript } from "./transcript.js";
+import type { Answer, Step, Transcript, WatchEvent } from "./transcript.js";
 
 const NODES = 3;
 /** What a wait without end asks for at least, since a poll may last so long. */
@@ -104,23 +104,36 @@ export class Replay implements AsyncDisposable {
   }
 
   #compare(request: ReadRequest, step: Step): void {
-    const { lock, looks } = this.#transcript;
+    const { lock, looks, watches } = this.#transcript;
     const expected = (what: string, actual: unknown, isRight: boolean): void => {
       if (!isRight) this.#differences.push(`${step.asks}: ${what} is ${JSON.stringify(actual)}`);
     };
     const { authorization, owner, keys, ttlMs, waitMs, item } = request;
     expected("the credential", authorization, authorization === `Bearer ${ACCESS_TOKEN}`);
+    if (watches !== undefined) {
+      expected("the prefix", request.prefix, request.prefix === watches.prefix);
+      expected("the last id", request.lastEventId, request.lastEventId === step.after);
+      expected("the owner", owner, owner === undefined);
+      return;
+    }
     if (lock === undefined) {
       expected("the key", keys, keys.join() === looks);
       expected("the owner", owner, owner === undefined);
       return;
+    }
+    if (step.owner === "new") {
+      expected("the new owner", owner, owner !== this.#owner);
+      expected("the new request", request.request, request.request !== this.#request);
+      this.#owner = this.#request = undefined;
+      this.#waitMs = Number.POSITIVE_INFINITY;
     }
     this.#owner ??= owner;
     expected("the owner", owner, owner === this.#owner && (owner?.length ?? 0) >= 32);
     const isTake = step.asks === "take";
     const wanted = isTake ? lock.keys : lock.keys.slice(0, 1);
     expected("the keys", keys, JSON.stringify(keys) === JSON.stringify(wanted));
-    if (step.asks !== "giveBack") expected("the TTL", ttlMs, ttlMs === lock.ttlMs);
+    const wantedTtlMs = step.ttlMs ?? lock.ttlMs;
+    if (step.asks !== "giveBack") expected("the TTL", ttlMs, ttlMs === wantedTtlMs);
     if (!isTake) return;
     this.#request ??= request.request;
     const isSame = request.request === this.#request && (this.#request?.length ?? 0) >= 32;
@@ -140,13 +153,19 @@ export class Replay implements AsyncDisposable {
 
 /** Returns whether the client has the whole answer. */
 async function isAnswered(response: ServerResponse, answer: Answer): Promise<boolean> {
-  const { status = 200, headers = {}, body, text = `${JSON.stringify(body)}\n` } = answer;
+  const { status = 200, headers = {}, body, text = `${JSON.stringify(body)}\n`, events } = answer;
   if (answer.breaks === "never answers") return false;
   if (answer.breaks === "at once") {
     response.destroy();
     return false;
   }
   await delay(answer.afterMs ?? 0);
+  if (events !== undefined) {
+    response.writeHead(200, { "Content-Type": "text/event-stream", Connection: "close" });
+    for (const event of events) response.write(eventText(event));
+    if (answer.breaks === "at end") response.end();
+    return true;
+  }
   const type = answer.text === undefined ? "application/json" : "text/html";
   const length = Buffer.byteLength(text);
   response.writeHead(status, {
@@ -168,4 +187,10 @@ async function isAnswered(response: ServerResponse, answer: Answer): Promise<boo
   }
   await new Promise<void>((resolve) => response.end(text, resolve));
   return true;
+}
+
+/** As a node writes it: a sign of life is a comment, with the id up to which nothing is missing. */
+function eventText({ id, event, data }: WatchEvent): string {
+  if (event === undefined) return `: keepalive\nid: ${id}\n\n`;
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -12,6 +12,9 @@ export interface ReadRequest {
   readonly owner: string | undefined;
   readonly request: string | undefined;
   readonly authorization: string | undefined;
+  /** For a watch. */
+  readonly prefix: string | null;
+  readonly lastEventId: string | undefined;
 }
 
 const ASKED: Readonly<Record<string, Asked>> = {
@@ -20,6 +23,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   "POST /v1/lock/extend": "extend",
   "DELETE /v1/lock": "giveBack",
   "GET /v1/lock": "look",
+  "GET /v1/watch": "watch",
 };
 
 export async function readRequest(message: IncomingMessage): Promise<ReadRequest> {
@@ -46,6 +50,8 @@ export async function readRequest(message: IncomingMessage): Promise<ReadRequest
     owner: headers["holdfast-owner"] as string | undefined,
     request: headers["idempotency-key"] as string | undefined,
     authorization: headers.authorization,
+    prefix: searchParams.get("prefix"),
+    lastEventId: headers["last-event-id"] as string | undefined,
   };
 }
 

@@ -18,12 +18,15 @@ for (const language of LANGUAGES) {
 
       for (const transcript of TRANSCRIPTS.filter(({ not }) => not?.includes(name) !== true)) {
         test.concurrent(`${transcript.name}: ${transcript.title}`, async () => {
-          const { lock, looks, holds, forks } = transcript;
+          const { lock, looks, watches, elects, extendsMs, holds, forks } = transcript;
           let finish = (): void => undefined;
           await using replay = await Replay.start(transcript, () => finish());
           const part = {
             ...(lock && { lock }),
             ...(looks && { looks }),
+            ...(watches && { watches }),
+            ...(elects && { elects }),
+            ...(extendsMs && { extendsMs }),
             ...(holds && { holds }),
             ...(forks && { forks }),
           };

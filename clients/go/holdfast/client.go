@@ -1,5 +1,9 @@
 // Package holdfast takes locks of a Holdfast cluster over its HTTP API, with the standard library.
 //
+//	client, err := holdfast.New(holdfast.Config{})
+//	lock, err := client.Lock(ctx, "orders/1001", holdfast.Options{Wait: 10 * time.Second})
+//	defer lock.Unlock(context.Background())
+//
 // Each lock is a lease of a random owner that a goroutine extends. Its time counts from before the
 // request that it answers was sent. The package never believes in a lock for longer than the cluster
 // promised: when it may be over, Done is closed for good.
@@ -9,6 +13,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -26,33 +32,60 @@ const (
 	defaultEndpoints = "http://127.0.0.1:7411,http://127.0.0.1:7412,http://127.0.0.1:7413"
 	poll             = 45 * time.Second // A node answers a request that waits after this time at the latest.
 	answerTime       = 5 * time.Second  // How long any other answer may take.
-	endless          = time.Hour        // What a wait without end asks for; each repeat begins it again.
+	quietTime        = 40 * time.Second // A watch without a sign of life for so long is dead; a node shows one every 15 s.
+	endOfTime        = time.Duration(1 << 62)
+	endless          = time.Hour // What a wait without end asks for; each repeat begins it again.
 )
 
-// Error is a refusal or a failure. Code is one of docs/reference/errors.md and does not change.
+// Version of this package, and of the cluster that it was made with.
+const Version = "0.1.0"
+
+// What errors.Is compares with: an Error is the one that has its Code.
+var (
+	ErrLockHeld    error = &Error{Code: "LOCK_HELD"}    // Another has the lock, and Options.NoWait was set.
+	ErrLockTimeout error = &Error{Code: "LOCK_TIMEOUT"} // The wait took longer than Options.Wait.
+	ErrLockLost    error = &Error{Code: "LOCK_LOST"}    // The lock is no longer held; Error.Reason says why.
+	ErrUnavailable error = &Error{Code: "UNAVAILABLE"}  // No node could serve the request in time.
+)
+
+// Error is a refusal or a failure. Its Code is one of docs/reference/errors.md and does not change.
 type Error struct {
 	Code, Message string
 	Status        int    // The status of HTTP; 0 if no answer arrived.
-	Reason        string // With LOCK_LOST: why the lock is over.
+	Reason        string // With LOCK_LOST: why the lock is over, such as "expired" or "revoked".
 }
 
+// Error returns the code and a sentence.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// Is reports whether target is one of the errors of this package with the same code.
+func (e *Error) Is(target error) bool {
+	kind, isOne := target.(*Error)
+	return isOne && *kind == Error{Code: e.Code}
+}
 
 // Config says where the nodes are and who the caller is.
 type Config struct {
-	Endpoints []string      // Default: HOLDFAST_ENDPOINTS, with commas; else the ports of this machine.
-	Token     string        // The access token. Default: HOLDFAST_ACCESS_TOKEN.
-	HTTP      *http.Client  // For TLS. It must have no Timeout, since requests wait.
-	Patience  time.Duration // For how long to look for a node that can serve a request. Default: 10 s.
+	// Endpoints are the URLs of nodes. Default: HOLDFAST_ENDPOINTS, with commas; else the ports of this machine.
+	Endpoints []string
+	// Token is the access token. Default: the file HOLDFAST_ACCESS_TOKEN_FILE, else HOLDFAST_ACCESS_TOKEN.
+	Token string
+	// HTTP sends the requests. It must have no Timeout, since requests wait. Default: one that follows no redirects,
+	// and for https trusts the authorities of the system, or those in the file HOLDFAST_CA, and shows the certificate
+	// in the files HOLDFAST_CERT and HOLDFAST_CERT_KEY.
+	HTTP *http.Client
+	// Patience is for how long to look for a node that can serve a request. Default: 10 s. A Lock that waits looks
+	// for as long as it waits.
+	Patience time.Duration
 }
 
-// Client may be shared by goroutines.
+// Client knows the nodes of a cluster. Goroutines may share it, and there is nothing to close.
 type Client struct {
 	Config
-	at atomic.Int64
+	at atomic.Int64 // Never ends; the node has this number modulo their count.
 }
 
-// New fails if an endpoint is not a URL.
+// New returns a client. It connects to no node yet, and fails if an endpoint is not a URL or a file cannot be read.
 func New(config Config) (*Client, error) {
 	if len(config.Endpoints) == 0 {
 		config.Endpoints = strings.Split(either(os.Getenv("HOLDFAST_ENDPOINTS"), defaultEndpoints), ",")
@@ -67,15 +100,57 @@ func New(config Config) (*Client, error) {
 		node.Scheme = strings.Replace(node.Scheme, "ws", "http", 1) // Endpoints of the SDK name the same port.
 		c.Endpoints = append(c.Endpoints, strings.TrimSuffix(node.String(), "/"))
 	}
-	c.Token = either(config.Token, os.Getenv("HOLDFAST_ACCESS_TOKEN"))
-	// A node redirects nobody, and elsewhere the owner would not stay secret.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.Proxy = proxyForTLS
-	c.HTTP = either(config.HTTP, &http.Client{CheckRedirect: stay, Transport: transport})
+	var err error
+	if c.Token == "" {
+		if c.Token, err = tokenOfEnvironment(); err != nil {
+			return nil, err
+		}
+	}
+	if c.HTTP == nil {
+		if c.HTTP, err = newHTTP(); err != nil {
+			return nil, err
+		}
+	}
 	c.Patience = either(config.Patience, 10*time.Second)
 	c.at.Store(spread(int64(len(c.Endpoints))))
 	return c, nil
+}
+
+func tokenOfEnvironment() (string, error) {
+	path := os.Getenv("HOLDFAST_ACCESS_TOKEN_FILE")
+	if path == "" {
+		return os.Getenv("HOLDFAST_ACCESS_TOKEN"), nil
+	}
+	text, err := os.ReadFile(path)
+	return strings.TrimSpace(string(text)), err
+}
+
+func newHTTP() (*http.Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = proxyForTLS
+	transport.MaxIdleConnsPerHost = 16
+	secure := &tls.Config{}
+	if path := os.Getenv("HOLDFAST_CA"); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		secure.RootCAs = x509.NewCertPool()
+		if !secure.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("HOLDFAST_CA: there is no certificate in %s", path)
+		}
+	}
+	if path := os.Getenv("HOLDFAST_CERT"); path != "" {
+		certificate, err := tls.LoadX509KeyPair(path, either(os.Getenv("HOLDFAST_CERT_KEY"), path))
+		if err != nil {
+			return nil, err
+		}
+		secure.Certificates = []tls.Certificate{certificate}
+	}
+	transport.TLSClientConfig = secure
+	// A node redirects nobody, and elsewhere the owner would not stay secret.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{CheckRedirect: stay, Transport: transport}, nil
 }
 
 // proxyForTLS lets a proxy of the environment carry what TLS hides, and never an owner in clear text.
@@ -89,14 +164,14 @@ func proxyForTLS(request *http.Request) (*url.URL, error) {
 type answer struct {
 	Queued, Released     bool
 	Token                int64
-	TrustMs              float64
+	TrustMs              *float64 // nil: without end.
 	Slots                [][]int
 	Reason, Code, Detail string
 	Details              struct{ Reason string }
 	text                 []byte
 }
 
-// Look returns what the cluster says of a key, as JSON.
+// Look returns what the cluster says of a key, as JSON: Key in docs/reference/openapi.json.
 func (c *Client) Look(ctx context.Context, key string) (json.RawMessage, error) {
 	target := fixed("/v1/lock?" + url.Values{"key": {key}}.Encode())
 	_, seen, err := c.ask(ctx, c.Patience, answerTime, "GET", http.Header{}, target)
@@ -107,25 +182,52 @@ func fixed(target string) func() (string, []byte) {
 	return func() (string, []byte) { return target, nil }
 }
 
+// search is one search for a node that accepts a request.
+type search struct {
+	client   *Client
+	at       int64
+	attempts int
+	pause    time.Duration
+}
+
+func (c *Client) search() *search {
+	s := &search{client: c}
+	s.reset()
+	return s
+}
+
+func (s *search) node() string {
+	s.at = s.client.at.Load()
+	return s.client.Endpoints[s.at%int64(len(s.client.Endpoints))]
+}
+
+// next goes on to the next node after a failure, and rests when all have failed.
+func (s *search) next(ctx context.Context) {
+	s.client.at.CompareAndSwap(s.at, s.at+1) // Goroutines that failed together go on to the same next node.
+	if s.attempts++; s.attempts%len(s.client.Endpoints) == 0 {
+		rest(ctx, s.pause/2+time.Duration(spread(int64(s.pause))))
+		s.pause = shorter(2*s.pause, time.Second)
+	}
+}
+
+// reset begins again, after a success.
+func (s *search) reset() { s.attempts, s.pause = 0, 50*time.Millisecond }
+
 // ask asks node after node for as long as patience until one accepts; returns when that request was sent.
 // silence is how long one may take to answer; create makes target and body of each attempt.
 func (c *Client) ask(ctx context.Context, patience, silence time.Duration, method string, headers http.Header,
 	create func() (string, []byte)) (time.Time, answer, error) {
-	began, pause := time.Now(), 50*time.Millisecond
-	for attempts := 1; ; attempts++ {
-		at, sent := c.at.Load(), time.Now()
+	began, search := time.Now(), c.search()
+	for {
+		node, sent := search.node(), time.Now()
 		target, body := create()
 		asking, cancel := context.WithTimeout(ctx, silence)
-		got, err := c.send(asking, method, c.Endpoints[at%int64(len(c.Endpoints))]+target, body, headers)
+		got, err := c.send(asking, method, node+target, body, headers)
 		cancel()
 		if err == nil || !isRepeatable(err) {
 			return sent, got, err
 		}
-		c.at.CompareAndSwap(at, at+1) // Goroutines that failed together go on to the same next node.
-		if attempts%len(c.Endpoints) == 0 {
-			rest(ctx, pause/2+time.Duration(spread(int64(pause))))
-			pause = shorter(2*pause, time.Second)
-		}
+		search.next(ctx)
 		if ctx.Err() != nil {
 			return sent, got, ctx.Err()
 		}
@@ -137,10 +239,20 @@ func (c *Client) ask(ctx context.Context, patience, silence time.Duration, metho
 
 // send sends one request. Its answer is a success, or the error says what it is.
 func (c *Client) send(ctx context.Context, method, target string, body []byte, headers http.Header) (answer, error) {
-	var got answer
+	response, err := c.open(ctx, method, target, body, headers)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	return read(response)
+}
+
+// open sends one request, and returns the answer as far as its body, which the caller closes.
+func (c *Client) open(ctx context.Context, method, target string, body []byte, headers http.Header) (*http.Response,
+	error) {
 	request, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
-		return got, err
+		return nil, err
 	}
 	request.Header = headers.Clone()
 	if body != nil {
@@ -151,9 +263,13 @@ func (c *Client) send(ctx context.Context, method, target string, body []byte, h
 	}
 	response, err := c.HTTP.Do(request)
 	if err != nil {
-		return got, &Error{Code: "UNAVAILABLE", Message: err.Error()}
+		return nil, &Error{Code: "UNAVAILABLE", Message: err.Error()}
 	}
-	defer response.Body.Close()
+	return response, nil
+}
+
+// read reads an answer to its end.
+func read(response *http.Response) (got answer, err error) {
 	if got.text, err = io.ReadAll(response.Body); err != nil {
 		return got, &Error{Code: "UNAVAILABLE", Message: err.Error()}
 	}
