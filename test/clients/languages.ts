@@ -68,6 +68,14 @@ export const LANGUAGES: readonly Language[] = [
     env: PYTHON_ENV,
   },
   {
+    name: "python-asyncio",
+    missing: PYTHON === undefined ? "python3 is not installed" : undefined,
+    prepare: () => undefined,
+    command: (part) => [PYTHON ?? "", `${DRIVERS}driver_aio.py`, JSON.stringify(part)],
+    expected: (reports) => reports,
+    env: PYTHON_ENV,
+  },
+  {
     name: "go",
     missing: missing("go"),
     prepare: () => {

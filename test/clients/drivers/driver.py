@@ -24,12 +24,25 @@ def seconds(ms):
     return None if ms is None else ms / 1000
 
 
-wish = json.loads(sys.argv[1])
-client = holdfast.Client()
-try:
-    if "looks" in wish:
-        report(view=client.look(wish["looks"]))
-        sys.exit()
+def lead(wish):
+    tokens = []
+
+    def work(term):
+        tokens.append(term.token)
+        if len(tokens) == 1:
+            term.lost.wait()
+
+    client.elect(wish["lock"]["keys"][0], work, ttl=seconds(wish["lock"]["ttlMs"]))
+    report(tokens=tokens, outcome="released")
+
+
+def watch(prefix, count):
+    with client.watch(prefix) as changes:
+        seen = [next(changes) for _ in range(count)]
+    report(changes=[{"type": change.type, "key": change.key, "id": change.id} for change in seen])
+
+
+def take(wish):
     wanted = wish["lock"]
     options = {name: wanted[name] for name in ("shared", "permits", "limit", "name") if name in wanted}
     wait = seconds(wanted.get("waitMs"))
@@ -41,9 +54,24 @@ try:
             sys.exit()
         if "forks" in wish:
             os.wait()
+        if "extendsMs" in wish:
+            report(isExtended=lock.extend(seconds(wish["extendsMs"])) > seconds(wanted["ttlMs"]))
         if "holds" in wish:
             hold(lock)
     report(outcome="released")
+
+
+wish = json.loads(sys.argv[1])
+client = holdfast.Client()
+try:
+    if "looks" in wish:
+        report(view=client.look(wish["looks"]))
+    elif "watches" in wish:
+        watch(wish["watches"]["prefix"], wish["watches"]["changes"])
+    elif "elects" in wish:
+        lead(wish)
+    else:
+        take(wish)
 except holdfast.LockLost as loss:
     report(outcome="lost", reason=loss.details["reason"])
 except holdfast.HoldfastError as error:
