@@ -3,14 +3,14 @@
  * of asyncio that wait by the hundred and can be cancelled.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { findCommand } from "../../lab/find-command.js";
 import { type Client, connect } from "../../src/index.js";
-import { expectedOutput, isAsExpected } from "../docs/document-page.js";
+import { type CodeBlock, expectedOutput, isAsExpected } from "../docs/document-page.js";
 import { readBlocks } from "../docs/document-project.js";
 import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { until } from "../e2e/world/process-life.js";
@@ -22,6 +22,18 @@ const missing = PYTHON === undefined ? "python3 is not installed" : undefined;
 const isBuilder = !missing && python(["-c", "import setuptools, wheel, pip"]).status === 0;
 const noBuilder = isBuilder ? undefined : "pip, setuptools or wheel is not installed";
 const mypy = findCommand("mypy");
+/** The oldest that the package promises, as pyenv or the system has it. */
+const oldest = [...pyenvVersions("3.8."), findCommand("python3.8") ?? ""].find((path) => {
+  return path !== "" && spawnSync(path, ["-c", ""]).status === 0;
+});
+
+function pyenvVersions(start: string): string[] {
+  const parent = join(process.env["PYENV_ROOT"] ?? join(homedir(), ".pyenv"), "versions");
+  const names = existsSync(parent) ? readdirSync(parent) : [];
+  return names
+    .filter((name) => name.startsWith(start))
+    .map((name) => join(parent, name, "bin/python"));
+}
 
 function python(words: readonly string[], cwd = tmpdir()) {
   return spawnSync(PYTHON ?? "", words, { cwd, encoding: "utf8", env: environment({}) });
@@ -54,13 +66,13 @@ describe.skipIf(missing !== undefined)(`the client for Python [${missing ?? "is 
     await cluster?.stop();
   });
 
-  function start(text: string): Program {
+  function start(text: string, interpreter = PYTHON ?? ""): Program {
     const env = environment({
       PYTHONPATH: SOURCE,
       PYTHONUNBUFFERED: "1",
       HOLDFAST_ENDPOINTS: cluster.endpoints.join(),
     });
-    const child = spawn(PYTHON ?? "", ["-W", "error", "-c", text], { env, cwd: tmpdir() });
+    const child = spawn(interpreter, ["-W", "error", "-c", text], { env, cwd: tmpdir() });
     endWithProcess(child);
     const lines: string[] = [];
     let [out, errors] = ["", ""];
@@ -191,15 +203,23 @@ print(json.dumps({
     ({ language }) => language === "python",
   );
 
-  test.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(
-    "the example at %s runs",
-    async (_, block) => {
-      const lines = [...block.given.map(({ text }) => text), ...block.lines];
-      const printed = await start(lines.join("\n")).ended();
-      const expected = expectedOutput(block);
-      const isExpected = expected.map((text, at) => isAsExpected(printed[at] ?? "", text));
-      const isAll = printed.length === expected.length && !isExpected.includes(false);
-      expect(isAll ? expected : printed).toEqual(expected);
+  const titled = blocks.map((block) => [`${block.page}:${block.line}`, block] as const);
+
+  async function expectRuns(block: CodeBlock, interpreter?: string): Promise<void> {
+    const lines = [...block.given.map(({ text }) => text), ...block.lines];
+    const printed = await start(lines.join("\n"), interpreter).ended();
+    const expected = expectedOutput(block);
+    const isExpected = expected.map((text, at) => isAsExpected(printed[at] ?? "", text));
+    const isAll = printed.length === expected.length && !isExpected.includes(false);
+    expect(isAll ? expected : printed).toEqual(expected);
+  }
+
+  test.each(titled)("the example at %s runs", (_, block) => expectRuns(block));
+
+  describe.skipIf(oldest === undefined)(
+    `with Python 3.8 [${oldest === undefined ? "which is not installed" : "is tested"}]`,
+    () => {
+      test.each(titled)("the example at %s runs", (_, block) => expectRuns(block, oldest));
     },
   );
 
