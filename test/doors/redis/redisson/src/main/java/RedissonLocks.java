@@ -259,7 +259,7 @@ public final class RedissonLocks {
     tell("spin unlock", () -> done(spin::unlock));
   }
 
-  /** What is no lock of these kinds, and what it leaves behind. */
+  /** What is not a lock of these kinds, and what it leaves behind. */
   private static void refused(RedissonClient one) {
     tell("fair", () -> done(() -> one.getFairLock("fair").lock(9, TimeUnit.SECONDS)));
     tell("semaphore", () -> one.getSemaphore("semaphore").trySetPermits(2));

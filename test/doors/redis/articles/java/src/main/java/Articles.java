@@ -12,7 +12,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 public final class Articles {
   /** Long enough for all that is done while such a lock is held. */
   static final int LONG_S = 100;
-  /** Of locks that nobody releases. */
+  /** The time of locks that nobody releases. */
   static final int BRIEF_S = 1;
   /** So long somebody waits for a lock that ends by its expiry. */
   private static final long PATIENCE_MS = 60_000;
