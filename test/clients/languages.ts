@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { findCommand } from "../../lab/find-command.js";
-import { CLIENTS, type WantedLock, type WantedWatch } from "./transcript.js";
+import { buildJava, javaCommand, lackOfJava } from "./java-client.js";
+import { CLIENTS, type WantedLock } from "./transcript.js";
 
 const DRIVERS = fileURLToPath(new URL("./drivers/", import.meta.url));
 
@@ -94,6 +95,17 @@ export const LANGUAGES: readonly Language[] = [
     env: { HOLDFAST_PHP: `${CLIENTS}php/Holdfast.php` },
   },
   {
+    name: "java",
+    missing: lackOfJava(),
+    prepare: () => void buildJava(),
+    command: (part) => [
+      ...javaCommand(buildJava().classPath, "dev.holdfast.Driver"),
+      // Java takes its arguments for text in the encoding of the locale.
+      JSON.stringify(part).replace(/[^ -~]/g, (unit) => `\\u${hexOf(unit)}`),
+    ],
+    expected: (reports) => reports,
+  },
+  {
     name: "shell",
     missing: missing("curl"),
     prepare: () => undefined,
@@ -118,6 +130,10 @@ export const LANGUAGES: readonly Language[] = [
     env: { HOLDFAST_RECIPE: `${CLIENTS}shell/with-lock.sh` },
   },
 ];
+
+function hexOf(unit: string): string {
+  return unit.charCodeAt(0).toString(16).padStart(4, "0");
+}
 
 export interface Driver {
   /** Tells it to give the lock back. */

@@ -54,6 +54,8 @@ for (const language of LANGUAGES) {
             (name) => [name, `http://127.0.0.1:${port}`],
           ),
         );
+        variables["JAVA_TOOL_OPTIONS"] =
+          `-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=${port} -Dhttp.nonProxyHosts=`;
         // An address of this machine that no library takes for one of the loopback interface.
         const endpoints = replay.endpoints.replaceAll("127.0.0.1", "0.0.0.0");
         const part = { lock: plain.lock };

@@ -1,0 +1,70 @@
+package dev.holdfast;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/** Plays the client's part of one transcript with the Java client, and prints what it reports. */
+public final class Driver {
+  public static void main(String[] arguments) throws Exception {
+    Map<?, ?> part = (Map<?, ?>) Json.read(arguments[0]);
+    try (Client client = Client.create()) {
+      if (part.containsKey("looks")) {
+        report("view", client.look((String) part.get("looks")));
+        return;
+      }
+      try (Lock lock = requestOf(client, (Map<?, ?>) part.get("lock")).acquire()) {
+        lock.check();
+        report("token", lock.token(), "slots", lock.slots());
+        if (part.containsKey("holds")) hold(lock);
+        lock.release();
+      }
+      report("outcome", "released");
+    } catch (LockLostException loss) {
+      report("outcome", "lost", "reason", loss.reason());
+    } catch (HoldfastException error) {
+      report("outcome", error.code());
+    }
+  }
+
+  private static LockRequest requestOf(Client client, Map<?, ?> wanted) {
+    LockRequest request = null;
+    for (Object each : (List<?>) wanted.get("keys")) {
+      String key = (String) each;
+      request = request == null ? client.lock(key) : request.and(key);
+      if (Boolean.TRUE.equals(wanted.get("shared"))) request = request.shared();
+      if (wanted.containsKey("permits")) request = request.permits(number(wanted, "permits"));
+      if (wanted.containsKey("limit")) request = request.limit(number(wanted, "limit"));
+    }
+    request = request.ttl(Duration.ofMillis(number(wanted, "ttlMs")));
+    if (wanted.get("waitMs") != null) request = request.waitUpTo(Duration.ofMillis(number(wanted, "waitMs")));
+    return wanted.containsKey("name") ? request.name((String) wanted.get("name")) : request;
+  }
+
+  private static int number(Map<?, ?> wanted, String name) {
+    return Math.toIntExact((Long) wanted.get(name));
+  }
+
+  private static void hold(Lock lock) {
+    CompletableFuture<Integer> finish = new CompletableFuture<>();
+    Thread reader = new Thread(() -> {
+      try {
+        finish.complete(System.in.read());
+      } catch (IOException error) {
+        finish.completeExceptionally(error);
+      }
+    });
+    reader.setDaemon(true);
+    reader.start();
+    CompletableFuture.anyOf(finish, lock.lost()).join();
+  }
+
+  private static void report(Object... members) {
+    Map<String, Object> report = new LinkedHashMap<>();
+    for (int at = 0; at < members.length; at += 2) report.put((String) members[at], members[at + 1]);
+    System.out.println(Json.write(report));
+  }
+}
