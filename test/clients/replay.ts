@@ -15,6 +15,7 @@ const NODES = 3;
 const ENDLESS_MS_MIN = 60_000;
 /** Between two bytes of an answer that drips. */
 const DRIP_MS = 200;
+const CLUSTER_ID = "0c".repeat(16);
 export const ACCESS_TOKEN = "token-of-the-transcripts";
 
 export class Replay implements AsyncDisposable {
@@ -73,6 +74,11 @@ export class Replay implements AsyncDisposable {
   }
 
   async #answer(node: number, message: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (message.url === "/status") {
+      // What every node shows, whatever the transcript is about.
+      response.writeHead(200, { Connection: "close" }).end(`{"clusterId":"${CLUSTER_ID}"}\n`);
+      return;
+    }
     const request = await readRequest(message);
     const step = this.#stepFor(request);
     if (step === undefined) {
