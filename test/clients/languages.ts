@@ -92,7 +92,7 @@ export const LANGUAGES: readonly Language[] = [
     prepare: () => undefined,
     command: (part) => ["php", `${DRIVERS}driver.php`, JSON.stringify(part)],
     expected: (reports) => reports,
-    env: { HOLDFAST_PHP: `${CLIENTS}php/Holdfast.php` },
+    env: { HOLDFAST_PHP: `${CLIENTS}php/autoload.php` },
   },
   {
     name: "java",
