@@ -28,7 +28,7 @@ for (const language of LANGUAGES) {
   const start = (part: Part): Driver => startDriver(language, part, cluster.endpoints.join(), "");
 
   describe.skipIf(missing !== undefined)(`${name} [${missing ?? "is tested"}]`, () => {
-    beforeAll(prepare, 120_000);
+    beforeAll(prepare, 300_000);
 
     test("requests of several processes are granted one after the other, each with its token", async () => {
       const key = `${name}/größe a&b`;

@@ -63,10 +63,11 @@ test.each(FEATURES)("the matrix says who has: $title", (feature) => {
   expect(isYes("SDK")).toBe(feature.sdk !== undefined);
   for (const [column, names] of Object.entries(COLUMNS)) {
     const tested = names.filter((name) => LANGUAGES.some((language) => language.name === name));
+    // What a client without a driver has, no test can hold.
+    if (tested.length === 0) continue;
     const wanted = names.filter((name) => feature.only === undefined || name === feature.only);
     const hasIt = wanted.length > 0 && wanted.every((name) => plays(name, feature));
-    // A client without a driver has nothing that a test could hold.
-    expect(isYes(column), column).toBe(hasIt && tested.length > 0);
+    expect(isYes(column), column).toBe(hasIt);
   }
 });
 

@@ -14,7 +14,7 @@ for (const language of LANGUAGES) {
   describe.skipIf(missing !== undefined)(
     `the client for ${name} [${missing ?? "is tested"}]`,
     () => {
-      beforeAll(prepare, 120_000);
+      beforeAll(prepare, 300_000);
 
       for (const transcript of TRANSCRIPTS.filter(({ not }) => not?.includes(name) !== true)) {
         test.concurrent(`${transcript.name}: ${transcript.title}`, async () => {

@@ -39,7 +39,7 @@ def lead(wish):
 def watch(prefix, count):
     with client.watch(prefix) as changes:
         seen = [next(changes) for _ in range(count)]
-    report(changes=[{"type": change.type, "key": change.key, "id": change.id} for change in seen])
+    report(changes=[{"type": change.type, "key": change.key} for change in seen])
 
 
 def take(wish):

@@ -39,7 +39,7 @@ async def lead(client, wish):
 async def watch(client, prefix, count):
     async with client.watch(prefix) as changes:
         seen = [await changes.__anext__() for _ in range(count)]
-    report(changes=[{"type": change.type, "key": change.key, "id": change.id} for change in seen])
+    report(changes=[{"type": change.type, "key": change.key} for change in seen])
 
 
 async def take(client, wish):

@@ -96,7 +96,7 @@ func watch(client *holdfast.Client, prefix string, count int) error {
 	defer cancel()
 	watch, seen := client.Watch(ctx, prefix, ""), []map[string]string{}
 	for change := range watch.C {
-		seen = append(seen, map[string]string{"type": change.Type, "key": change.Key, "id": change.ID})
+		seen = append(seen, map[string]string{"type": change.Type, "key": change.Key})
 		if len(seen) == count {
 			report(map[string]any{"changes": seen})
 			return nil
