@@ -2,10 +2,12 @@ package dev.holdfast;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 /** Plays the client's part of one transcript with the Java client, and prints what it reports. */
 public final class Driver {
@@ -16,9 +18,18 @@ public final class Driver {
         report("view", client.look((String) part.get("looks")));
         return;
       }
+      if (part.containsKey("watches")) {
+        report("changes", changesOf(client, (Map<?, ?>) part.get("watches")));
+        return;
+      }
       try (Lock lock = requestOf(client, (Map<?, ?>) part.get("lock")).acquire()) {
         lock.check();
         report("token", lock.token(), "slots", lock.slots());
+        if (part.containsKey("extendsMs")) {
+          lock.extend(Duration.ofMillis(number(part, "extendsMs")));
+          long ttlMs = number((Map<?, ?>) part.get("lock"), "ttlMs");
+          report("isExtended", lock.remaining().toMillis() > ttlMs);
+        }
         if (part.containsKey("holds")) hold(lock);
         lock.release();
       }
@@ -28,6 +39,22 @@ public final class Driver {
     } catch (HoldfastException error) {
       report("outcome", error.code());
     }
+  }
+
+  /** The first changes of a watch; the refusal that ends it earlier. */
+  private static List<Object> changesOf(Client client, Map<?, ?> wanted) {
+    List<Object> seen = new ArrayList<>();
+    CompletableFuture<Void> isWhole = new CompletableFuture<>();
+    try (Watch watch = client.watch((String) wanted.get("prefix"), change -> {
+      if (seen.size() < number(wanted, "changes")) seen.add(Map.of("type", change.type(), "key", change.key()));
+      if (seen.size() == number(wanted, "changes")) isWhole.complete(null);
+    })) {
+      CompletableFuture.anyOf(isWhole, watch.ended()).join();
+    } catch (CompletionException end) {
+      if (end.getCause() instanceof HoldfastException) throw (HoldfastException) end.getCause();
+      throw end;
+    }
+    return seen;
   }
 
   private static LockRequest requestOf(Client client, Map<?, ?> wanted) {

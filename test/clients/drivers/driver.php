@@ -27,6 +27,17 @@ try {
         report(['view' => $client->look($wish['looks'])]);
         exit;
     }
+    if (isset($wish['watches'])) {
+        $seen = [];
+        foreach ($client->watch($wish['watches']['prefix']) as $change) {
+            $seen[] = ['type' => $change['type'], 'key' => $change['key'] ?? ''];
+            if (count($seen) === $wish['watches']['changes']) {
+                break;
+            }
+        }
+        report(['changes' => $seen]);
+        exit;
+    }
     $wanted = $wish['lock'];
     $options = array_intersect_key($wanted, array_flip(['shared', 'permits', 'limit', 'name']));
     $wait = isset($wanted['waitMs']) ? $wanted['waitMs'] / 1000 : null;
@@ -38,6 +49,10 @@ try {
         }
         if (isset($wish['forks'])) {
             pcntl_waitpid($child, $status);
+        }
+        if (isset($wish['extendsMs'])) {
+            $lock->extend($wish['extendsMs'] / 1000);
+            report(['isExtended' => $lock->remaining() > $wish['lock']['ttlMs'] / 1000]);
         }
         if (isset($wish['holds'])) {
             hold($lock);
