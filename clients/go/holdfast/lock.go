@@ -192,7 +192,9 @@ func (l *Lock) take(ctx context.Context, key string, options Options) error {
 		}
 		if !given.Queued {
 			l.Token, l.Slots = given.Token, given.Slots
-			l.trusted(sent, given)
+			if err := l.trusted(sent, given); err != nil {
+				return err
+			}
 			if l.left() <= 0 { // The grant took too long to arrive.
 				if err := l.extend(ctx, l.ttl, l.client.Patience); err != nil {
 					return err
@@ -231,12 +233,16 @@ func (l *Lock) extend(ctx context.Context, ttl, patience time.Duration) error {
 		return l.lose(either(e.Reason, "unknown"))
 	}
 	if err == nil {
-		l.trusted(sent, given)
+		err = l.trusted(sent, given)
 	}
 	return err
 }
 
-func (l *Lock) trusted(sent time.Time, given answer) {
+// trusted believes in the lease of an answer. Only a node says for how long.
+func (l *Lock) trusted(sent time.Time, given answer) error {
+	if given.Token == 0 {
+		return &Error{Code: "PROTOCOL", Message: "what answers is not a node", Status: http.StatusOK}
+	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	trust := endOfTime
@@ -246,6 +252,7 @@ func (l *Lock) trusted(sent time.Time, given answer) {
 	if trust-since(sent) > l.trust-since(l.sent) || l.sent.IsZero() {
 		l.sent, l.trust = sent, trust
 	}
+	return nil
 }
 
 func (l *Lock) left() time.Duration {

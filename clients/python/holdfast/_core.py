@@ -259,8 +259,8 @@ class Lease:
         self._is_begun = True
         try:
             sent, answer = await self._take()
-            self.token, self.slots = answer["token"], answer.get("slots", [])
             self._deadline = _end(sent, answer)
+            self.token, self.slots = answer["token"], answer.get("slots", [])
             if now() >= self._deadline:  # The grant took too long to arrive.
                 await self._prolong(self._ttl, now() + self._cluster.patience)
             self.check()
@@ -326,14 +326,14 @@ class Lease:
         target = (f"/v1/lock/extend?{self._key}&ttl={_ms(ttl)}", None)
         silence = min(ANSWER, (self._ttl or ttl) / 3)  # So that other nodes can be asked in time.
         try:
-            sent, answer = await self._cluster.ask("POST", lambda: target, self._identity, give_up, silence)
+            end = _end(*await self._cluster.ask("POST", lambda: target, self._identity, give_up, silence))
         except HoldfastError as error:
             if error.code != "NOT_HELD":
                 raise
             self._lose(error.details.get("reason") or "unknown")
         else:
             with self._guard:
-                self._deadline = max(self._deadline, _end(sent, answer))
+                self._deadline = max(self._deadline, end)
 
     async def _release(self) -> None:
         self._demand_begun()
@@ -479,7 +479,9 @@ class Changes:
                 continue  # It goes on where it was.
             self._is_begun = True
             self._search.reset()
-            data = json.loads(event.data)
+            status, data = read(200, event.data.encode())
+            if status != 200:
+                raise BrokenAnswer("an event without JSON")
             self._ready.append(Change(event.type, data.get("key", ""), data, event.id))
         self._last_id = self._events.last_id
 
@@ -515,6 +517,9 @@ def _unreachable(node: Node, error: OSError) -> Unavailable:
 
 
 def _end(sent: float, answer: Mapping[str, Any]) -> float:
+    """Until when the lease of an answer can be believed in. Only a node says that."""
+    if not answer.get("token") or "trustMs" not in answer:
+        raise HoldfastError("PROTOCOL", "what answers is not a node", 200)
     return float("inf") if answer["trustMs"] is None else float(sent + answer["trustMs"] / 1000)
 
 
