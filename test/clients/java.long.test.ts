@@ -114,6 +114,20 @@ describe.skipIf(missing !== undefined)(`the client for Java [${missing ?? "is te
     expect(lines.filter((line) => !line.endsWith(": IllegalArgumentException"))).toEqual([]);
   });
 
+  test("believes no grant that a node would not send, and gives back what it may hide", async () => {
+    const lines = await behave(["answers"], []).ended;
+    expect(lines.length).toBe(13);
+    expect(lines.filter((line) => !line.endsWith(": HoldfastException PROTOCOL"))).toEqual([
+      "a large answer: UnavailableException UNAVAILABLE",
+      "a right answer: true",
+    ]);
+  });
+
+  test("gives back what it holds when the program ends, if a hook closes it", async () => {
+    await behave(["exit"], cluster.endpoints).ended;
+    expect(await client.inspect("java/exit")).toMatchObject({ holds: [], waiters: [] });
+  });
+
   test("takes a lock once, and tries without waiting", async () => {
     expect(await all("tries")).toEqual([
       "is held: true",

@@ -1,5 +1,10 @@
 package dev.holdfast;
 
+import com.sun.net.httpserver.HttpServer;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,6 +18,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 
 /** What the Java client does with a real cluster, part by part; prints what each call came to. */
@@ -27,6 +34,9 @@ public final class Behaviours {
         return;
       case "arguments":
         refusedArguments();
+        return;
+      case "answers":
+        answers();
         return;
       case "tls":
         tls(Path.of(arguments[1]));
@@ -52,6 +62,10 @@ public final class Behaviours {
         break;
       case "close":
         close(client);
+        break;
+      case "exit":
+        Runtime.getRuntime().addShutdownHook(new Thread(client::close));
+        client.lock("java/exit").acquire();
         break;
       case "watch":
         watch(client);
@@ -95,6 +109,42 @@ public final class Behaviours {
     tell("negative TTL", () -> request.ttl(Duration.ofMillis(-1)));
     tell("TTL of no length", () -> request.ttl(Duration.ofNanos(1)));
     tell("negative wait", () -> request.waitUpTo(Duration.ofNanos(-1)));
+  }
+
+  /** Grants that no node would send: nothing of them is believed, and what they may hide is given back. */
+  private static void answers() throws Exception {
+    AtomicReference<String> answer = new AtomicReference<>();
+    AtomicInteger gaveBack = new AtomicInteger();
+    HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/", exchange -> {
+      boolean isGiveBack = exchange.getRequestMethod().equals("DELETE");
+      if (isGiveBack) gaveBack.incrementAndGet();
+      String text = isGiveBack ? "{\"released\":false,\"reason\":\"unknown\"}" : answer.get();
+      byte[] body = text.getBytes(StandardCharsets.ISO_8859_1);
+      exchange.getRequestBody().readAllBytes();
+      exchange.sendResponseHeaders(200, body.length);
+      try (OutputStream out = exchange.getResponseBody()) {
+        out.write(body);
+      }
+    });
+    server.start();
+    String url = "http://127.0.0.1:" + server.getAddress().getPort();
+    try (Client client = Client.builder().endpoints(url).patience(Duration.ZERO).build()) {
+      for (String text : List.of(
+          "{}", "[]", "null", "", "{\"token\":7}", "{\"token\":7,\"trustMs\":\"9000\"}",
+          "{\"token\":0,\"trustMs\":9000}", "{\"token\":7.5,\"trustMs\":9000}", "{\"token\":9007199254740993,\"trustMs\":9000}",
+          "{\"token\":7,\"trustMs\":9000,\"slots\":[1]}", "{\"token\":7,\"trustMs\":9000,\"slots\":\"\u00ff\"}")) {
+        answer.set(text);
+        int before = gaveBack.get();
+        tell(text, client.lock("key")::tryAcquire);
+        if (gaveBack.get() != before + 1) say("not given back: " + text);
+      }
+      answer.set("\"" + "a".repeat(9 << 20) + "\"");
+      tell("a large answer", () -> client.look("key"));
+      answer.set("{\"token\":7,\"trustMs\":9000.9}");
+      tell("a right answer", () -> client.lock("key").tryAcquire().orElseThrow().remaining().toMillis() <= 9_000);
+    }
+    server.stop(0);
   }
 
   private static void tries(Client client) throws Exception {
