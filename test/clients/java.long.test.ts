@@ -123,6 +123,16 @@ describe.skipIf(missing !== undefined)(`the client for Java [${missing ?? "is te
     ]);
   });
 
+  test("sends a proxy of the JVM what TLS hides, and nothing that is for this machine", async () => {
+    expect(await behave(["proxies"], []).ended).toEqual([
+      "https://0.0.0.0:1: UNAVAILABLE",
+      "https://127.0.0.1:2: UNAVAILABLE",
+      "https://localhost:3: UNAVAILABLE",
+      "http://0.0.0.0:4: UNAVAILABLE",
+      "the proxy heard: [CONNECT 0.0.0.0:1 HTTP/1.1]",
+    ]);
+  });
+
   test("gives back what it holds when the program ends, if a hook closes it", async () => {
     await behave(["exit"], cluster.endpoints).ended;
     expect(await client.inspect("java/exit")).toMatchObject({ holds: [], waiters: [] });

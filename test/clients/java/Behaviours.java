@@ -1,9 +1,14 @@
 package dev.holdfast;
 
 import com.sun.net.httpserver.HttpServer;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
+import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -37,6 +43,9 @@ public final class Behaviours {
         return;
       case "answers":
         answers();
+        return;
+      case "proxies":
+        proxies();
         return;
       case "tls":
         tls(Path.of(arguments[1]));
@@ -145,6 +154,37 @@ public final class Behaviours {
       tell("a right answer", () -> client.lock("key").tryAcquire().orElseThrow().remaining().toMillis() <= 9_000);
     }
     server.stop(0);
+  }
+
+  /** What a proxy of the JVM hears of requests to these nodes, none of which answers. */
+  private static void proxies() throws Exception {
+    BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    ServerSocket proxy = new ServerSocket(0, 0, InetAddress.getLoopbackAddress());
+    Thread listener = new Thread(() -> {
+      while (true) {
+        try (Socket socket = proxy.accept()) {
+          heard.add(new BufferedReader(new InputStreamReader(socket.getInputStream())).readLine());
+        } catch (IOException error) {
+          heard.add(error.toString());
+        }
+      }
+    });
+    listener.setDaemon(true);
+    listener.start();
+    for (String scheme : List.of("http", "https")) {
+      System.setProperty(scheme + ".proxyHost", "127.0.0.1");
+      System.setProperty(scheme + ".proxyPort", String.valueOf(proxy.getLocalPort()));
+    }
+    System.setProperty("http.nonProxyHosts", "");
+    for (String url : List.of("https://0.0.0.0:1", "https://127.0.0.1:2", "https://localhost:3", "http://0.0.0.0:4")) {
+      try (Client client = Client.builder().endpoints(url).patience(Duration.ZERO).build()) {
+        client.look("key");
+      } catch (UnavailableException error) {
+        say(url + ": " + error.code());
+      }
+    }
+    // The JDK may ask twice.
+    say("the proxy heard: " + new TreeSet<>(heard));
   }
 
   private static void tries(Client client) throws Exception {
