@@ -141,8 +141,10 @@ public final class Behaviours {
     try (Client client = Client.builder().endpoints(url).patience(Duration.ZERO).build()) {
       for (String text : List.of(
           "{}", "[]", "null", "", "{\"token\":7}", "{\"token\":7,\"trustMs\":\"9000\"}",
-          "{\"token\":0,\"trustMs\":9000}", "{\"token\":7.5,\"trustMs\":9000}", "{\"token\":9007199254740993,\"trustMs\":9000}",
-          "{\"token\":7,\"trustMs\":9000,\"slots\":[1]}", "{\"token\":7,\"trustMs\":9000,\"slots\":\"\u00ff\"}")) {
+          "{\"token\":0,\"trustMs\":9000}",
+          "{\"token\":7.5,\"trustMs\":9000}", "{\"token\":9007199254740993,\"trustMs\":9000}",
+          "{\"token\":7,\"trustMs\":9000,\"slots\":[1]}",
+          "{\"token\":7,\"trustMs\":9000,\"slots\":\"\u00ff\"}")) {
         answer.set(text);
         int before = gaveBack.get();
         tell(text, client.lock("key")::tryAcquire);
