@@ -1,12 +1,14 @@
 /**
- * The Java client and the programs that test it, built by `javac` and `jar` alone, once in each process that needs it.
- * A warning of the compiler, or of the check of the Javadoc, is a failure.
+ * The Java client and the programs that test it, built by `javac` and `jar` alone, once for the same sources. A warning
+ * of the compiler, or of the check of the Javadoc, is a failure.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findCommand } from "../../lab/find-command.js";
+import { ROOT } from "../docs/document-project.js";
 import { filesBelow } from "../docs/pages.js";
 import { CLIENTS } from "./transcript.js";
 
@@ -28,7 +30,6 @@ export function lackOfJava(): string | undefined {
 }
 
 export interface JavaBuild {
-  readonly directory: string;
   readonly jar: string;
   /** The jar, and the programs of the tests. */
   readonly classPath: string;
@@ -53,18 +54,31 @@ export function compile(classPath: string, target: string, files: readonly strin
   run("javac", [...JAVA_11, ...warnings, "-cp", classPath, "-d", target, ...files]);
 }
 
+/** Test files that need it at the same time build it twice; the first one counts. */
 function build(): JavaBuild {
-  const directory = mkdtempSync(join(tmpdir(), "holdfast-java-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const [classes, programs] = [join(directory, "classes"), join(directory, "programs")];
-  const jar = join(directory, "holdfast-client.jar");
-  const sources = filesBelow("clients/java/src", ".java").map((file) => join(CLIENTS, "..", file));
-  const checks = ["-Xlint:all,-options", "-Xdoclint:all/protected", "-Werror"];
-  run("javac", [...JAVA_11, ...checks, "-d", classes, ...sources]);
-  run("jar", ["--create", "--file", jar, "-C", classes, "."]);
-  const files = [join(DRIVERS, "Driver.java"), join(PROGRAMS, "Behaviours.java")];
-  compile(jar, programs, files);
-  return { directory, jar, classPath: `${jar}:${programs}` };
+  const sources = filesBelow("clients/java/src", ".java").map((file) => join(ROOT, file));
+  const drivers = [join(DRIVERS, "Driver.java"), join(PROGRAMS, "Behaviours.java")];
+  const digest = createHash("sha256");
+  for (const file of [import.meta.filename, ...sources, ...drivers])
+    digest.update(readFileSync(file));
+  const folder = join(tmpdir(), `holdfast-java-${digest.digest("hex").slice(0, 16)}`);
+  const [jar, programs] = [join(folder, "holdfast-client.jar"), join(folder, "programs")];
+  if (!existsSync(folder)) {
+    const unfinished = mkdtempSync(`${folder}-`);
+    const classes = join(unfinished, "classes");
+    const own = join(unfinished, "holdfast-client.jar");
+    const checks = ["-Xlint:all,-options", "-Xdoclint:all/protected", "-Werror"];
+    run("javac", [...JAVA_11, ...checks, "-d", classes, ...sources]);
+    run("jar", ["--create", "--file", own, "-C", classes, "."]);
+    compile(own, join(unfinished, "programs"), drivers);
+    try {
+      renameSync(unfinished, folder);
+    } catch (error) {
+      rmSync(unfinished, { recursive: true });
+      if (!existsSync(folder)) throw error;
+    }
+  }
+  return { jar, classPath: `${jar}:${programs}` };
 }
 
 /** What a tool of the JDK prints. Throws with what it says if it fails. */

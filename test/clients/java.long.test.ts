@@ -4,7 +4,8 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
@@ -38,6 +39,9 @@ const POM = readFileSync(join(JAVA_CLIENT, "pom.xml"), "utf8");
 const NO_MAVEN = "Maven cannot get what it needs here";
 const PLACES = ["clients/java/README.md", "docs/coding/java.md", "docs/reference/http-clients.md"];
 const blocks = readBlocks(PLACES).filter(({ language }) => language === "java");
+
+const directory = mkdtempSync(join(tmpdir(), "holdfast-java-tests-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 interface Program {
   /** Every line that it has printed so far. */
@@ -268,7 +272,7 @@ describe.skipIf(missing !== undefined)(`the client for Java [${missing ?? "is te
     const titled = programs.map((block) => [`${block.page}:${block.line}`, block] as const);
 
     beforeAll(() => {
-      const { directory, jar } = buildJava();
+      const { jar } = buildJava();
       const files = programs.map((block) => {
         const file = join(directory, `${nameOf(block)}.java`);
         writeFileSync(file, programOf(block));
@@ -279,7 +283,7 @@ describe.skipIf(missing !== undefined)(`the client for Java [${missing ?? "is te
 
     test.each(titled)("%s is what the compiler takes, and ends well", async (title, block) => {
       if (block.words.includes("no-run")) return;
-      const { directory, jar } = buildJava();
+      const { jar } = buildJava();
       const words = javaCommand(`${jar}:${join(directory, "documents")}`, nameOf(block));
       const printed = await start(words, cluster.endpoints).ended;
       const expected = expectedOutput(block);
@@ -333,7 +337,7 @@ describe.skipIf(missing !== undefined)(`the client for Java [${missing ?? "is te
 
 describe.skipIf(missingMaven !== undefined)(`Maven [${missingMaven ?? "is tested"}]`, () => {
   test("builds one jar of the client", async (context) => {
-    const target = join(buildJava().directory, "target");
+    const target = join(directory, "target");
     if (!(await maven(JAVA_CLIENT, target, ["package"]))) return context.skip(NO_MAVEN);
     const jars = readdirSync(target).filter((name) => name.endsWith(".jar"));
     expect(jars).toEqual([`holdfast-client-${VERSION}.jar`]);
@@ -346,7 +350,7 @@ describe.skipIf(missingMaven !== undefined)(`Maven [${missingMaven ?? "is tested
   }, 300_000);
 
   test("gets Spring, whose context makes a client, and closes it", async (context) => {
-    const { directory, jar } = buildJava();
+    const { jar } = buildJava();
     const target = join(directory, "spring");
     const goals = ["dependency:copy-dependencies", `-DoutputDirectory=${target}`];
     if (!(await maven(join(PROGRAMS, "spring"), target, goals))) return context.skip(NO_MAVEN);
