@@ -67,7 +67,9 @@ function closed(value: unknown): unknown {
   return isObject ? { additionalProperties: false, ...copy } : copy;
 }
 
-const ajv = new Ajv2020({ strict: false });
+/** For generators, which would take 32 bits. */
+const int64 = { type: "number", validate: Number.isSafeInteger } as const;
+const ajv = new Ajv2020({ strict: false, formats: { int64 } });
 ajv.addSchema(closed({ ...DOCUMENT, $id: "door" }) as object);
 
 function pointerTo(...names: readonly string[]): string {
@@ -132,6 +134,35 @@ describe("the description of the HTTP door", () => {
     const { valid, errors } = await new Validator().validate(JSON.parse(TEXT));
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
+  });
+
+  test("has nothing of which generators make something else", () => {
+    const findings: string[] = [];
+    const visit = (value: unknown, path: string): void => {
+      if (typeof value !== "object" || value === null) return;
+      const {
+        default: preset,
+        enum: words,
+        const: constant,
+        type,
+      } = value as Record<string, unknown>;
+      // They require it in requests, or send it where it contradicts.
+      if (preset !== undefined) findings.push(`${path}: a default`);
+      if ((words ?? constant) !== undefined && type !== "string") {
+        findings.push(`${path}: words that are not of the type string`);
+      }
+      for (const [name, member] of Object.entries(value)) visit(member, `${path}/${name}`);
+    };
+    const { servers: _servers, ...rest } = JSON.parse(TEXT) as Record<string, unknown>;
+    visit(rest, "");
+    expect(findings).toEqual([]);
+  });
+
+  test("has a name for one thing only, for languages that have one namespace", () => {
+    const { components } = JSON.parse(TEXT) as { components: Record<string, object> };
+    const { securitySchemes: _schemes, headers: _headers, ...typed } = components;
+    const names = Object.values(typed).flatMap((named) => Object.keys(named));
+    expect(names).toEqual([...new Set(names)]);
   });
 
   test("is served by the node", async () => {
