@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -16,6 +16,7 @@ import { findCommand } from "../../lab/find-command.js";
 import { AUTHORITY, nodeCertificate } from "../certificates/test-certificates.js";
 import { blocksOf, expectedOutput, isAsExpected } from "../docs/document-page.js";
 import { read } from "../docs/pages.js";
+import { startRedisNodes } from "../doors/redis/world/redis-nodes.js";
 import { ClusterScene } from "../e2e/world/cluster-scene.js";
 import { LANGUAGES } from "./languages.js";
 import { CLIENTS } from "./transcript.js";
@@ -296,5 +297,30 @@ describe.skipIf(missing !== undefined)(`the package for PHP [${missing ?? "is te
       `try { ${line} } catch (InvalidArgumentException $error) { echo $error->getMessage(); }`,
     );
     expect(stdout).toContain(sentence);
+  });
+
+  test("at the Redis port, phpredis has its lock, and symfony/lock is refused before it holds one", async (context) => {
+    const library = "/usr/share/php/Symfony/Component/Lock/autoload.php";
+    if (!existsSync(library)) return context.skip("php-symfony-lock is not installed");
+    const { status } = spawnSync("php", ["-r", "exit(extension_loaded('redis') ? 0 : 1);"]);
+    if (status !== 0) return context.skip("php-redis is not installed");
+    await using nodes = await startRedisNodes(1);
+    const stdout = await printed(`
+      ini_set('include_path', '/usr/share/php');
+      require '${library}';
+      $redis = new Redis();
+      $redis->connect('127.0.0.1', ${nodes.ports[0]});
+      $take = fn (string $value) => $redis->set('k', $value, ['nx', 'px' => 30_000]);
+      $script = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end';
+      $release = fn (string $value) => $redis->eval($script, ['k', $value], 1);
+      echo json_encode([$take('one'), $take('two'), $release('two'), $release('one'), $redis->get('k')]), "\n";
+      $store = new Symfony\\Component\\Lock\\Store\\RedisStore($redis);
+      try {
+        (new Symfony\\Component\\Lock\\LockFactory($store))->createLock('s')->acquire();
+      } catch (Symfony\\Component\\Lock\\Exception\\LockAcquiringException $error) {
+        echo $error->getPrevious()->getMessage(), "\n", json_encode($redis->get('s'));
+      }
+    `);
+    expect(stdout).toMatch(/^\[true,false,0,1,false\]\nNOHOLDFAST .*: it uses TIME; .*\nfalse$/);
   });
 });
