@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { BANNED_SHAPES } from "./english/banned-shapes.js";
 import { englishLines } from "./english/english-lines.js";
 
-const READ = /\.(?:ts|tsx|mjs|md|sh|py|go|java|php|yml)$/;
+const READ = /\.(?:ts|tsx|mjs|md|sh|py|go|java|php|yml|json)$/;
 /** They name the shapes, or are written by others. */
 const LEFT_OUT = [
   "scripts/english/",

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { findCommand } from "../../lab/find-command.js";
 import { buildJava, javaCommand, lackOfJava } from "./java-client.js";
-import { CLIENTS, type WantedLock } from "./transcript.js";
+import { CLIENTS, type WantedLock, type WantedWatch } from "./transcript.js";
 
 const DRIVERS = fileURLToPath(new URL("./drivers/", import.meta.url));
 

@@ -42,6 +42,22 @@ public final class Driver {
     }
   }
 
+  /** The first changes of a watch; the refusal that ends it earlier. */
+  private static List<Object> changesOf(Client client, Map<?, ?> wanted) {
+    List<Object> seen = new ArrayList<>();
+    CompletableFuture<Void> isWhole = new CompletableFuture<>();
+    try (Watch watch = client.watch((String) wanted.get("prefix"), change -> {
+      if (seen.size() < number(wanted, "changes")) seen.add(Map.of("type", change.type(), "key", change.key()));
+      if (seen.size() == number(wanted, "changes")) isWhole.complete(null);
+    })) {
+      CompletableFuture.anyOf(isWhole, watch.ended()).join();
+    } catch (CompletionException end) {
+      if (end.getCause() instanceof HoldfastException) throw (HoldfastException) end.getCause();
+      throw end;
+    }
+    return seen;
+  }
+
   /** By a request that nobody hears: on a busy machine, the first one can outlast the short leases of transcripts. */
   private static void loadClasses() throws InterruptedException {
     try (Client client = Client.builder().endpoints("http://127.0.0.1:1").patience(Duration.ZERO).build()) {
