@@ -37,7 +37,7 @@ export interface ScriptLock {
 }
 
 /** The keys of pairs; HTTP has the names of the first two in the table. */
-export const PAIR_KEYS = ["p", "q", "s"] as const;
+const PAIR_KEYS = ["p", "q", "s"] as const;
 const COUNT_KEY = "h";
 const READERS_KEY = "r";
 const WRITER_KEY = "w";
