@@ -17,6 +17,8 @@ import { DELETED_OTHERWISE } from "./refused-commands.js";
 const WRONG_TYPE = "Operation against a key holding the wrong kind of value";
 /** Where a fenced lock of Redisson counts: the name of the lock in braces, or with its own. */
 const TOKEN_KEY = /^redisson_lock_token:(?:\{([^{}]+)\}|(.*\{.*))$/s;
+/** In the hash of a reentrant lock that is written by hand. */
+const OWNER_FIELD = "owner";
 const LOOKED_AT_MAX = 64;
 /** What Redis answers for a key that is not there, and for one without an expiry. */
 const ABSENT = -2;
@@ -46,10 +48,19 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ],
   [
     "HOLDFAST.TOKEN",
-    (state, [value]) =>
-      state.kind === "lock" && state.value.equals(value as Buffer) ? state.token : null,
+    (state, [holder]) =>
+      "token" in state && isHolder(state, holder as Buffer) ? state.token : null,
   ],
 ]);
+
+/** A hash has a field for each holder, or one that names its owner. */
+function isHolder(state: KeyState, holder: Buffer): boolean {
+  if (state.kind === "lock") return state.value.equals(holder);
+  if (state.kind !== "hash") return false;
+  const name = holder.toString("latin1");
+  const owner = state.fields.get(OWNER_FIELD);
+  return owner === undefined ? state.fields.has(name) : owner === name;
+}
 
 const TYPES: Readonly<Record<KeyState["kind"], string>> = {
   ...{ none: "none", lock: "string", note: "string", hash: "hash", semaphore: "zset" },

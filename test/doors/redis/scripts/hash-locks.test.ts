@@ -28,6 +28,20 @@ function evaluate(client: RespClient, text: string, ...args: readonly string[]):
   return client.call("EVAL", text, "1", "k", ...args);
 }
 
+test("the fencing token of a lock in a hash is shown to who knows a holder", async () => {
+  await using world = await DoorWorld.open();
+  const client = await world.connect();
+  const token = (key: string, holder: string) => client.call("HOLDFAST.TOKEN", key, holder);
+  await evaluate(client, HOLD, "alice:1", "30000");
+  expect(await token("k", "alice:1")).toMatch(/^:\d{10,}$/);
+  expect(await token("k", "bob:1")).toBe("nil");
+  expect(await client.call("EVAL", TAKE, "1", "owned", "alice", "30")).toBe(":1");
+  expect(await token("owned", "alice")).toMatch(/^:\d{10,}$/);
+  for (const other of ["bob", "owner", "count", "1"])
+    expect(await token("owned", other)).toBe("nil");
+  expect(await token("free", "alice")).toBe("nil");
+});
+
 test("the reentrant lock with an owner and a count works over the nodes of a cluster", async () => {
   const worlds = await DoorWorld.openCluster(2);
   const [one, two] = await Promise.all(worlds.map((world) => world.connect()));
