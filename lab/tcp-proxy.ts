@@ -11,13 +11,15 @@ const HOST = "127.0.0.1";
 export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #targetPort: number;
   #isCut = false;
   #accepted = 0;
 
   private constructor(targetPort: number) {
+    this.#targetPort = targetPort;
     this.#server = createServer((near) => {
       this.#accepted += 1;
-      const far = connect(targetPort, HOST);
+      const far = connect(this.#targetPort, HOST);
       const pair = [near, far] as const;
       this.#pairs.add(pair);
       near.setNoDelay(true);
@@ -59,6 +61,11 @@ export class TcpProxy {
     while (this.#accepted < count) await once(this.#server, "connection");
   }
 
+  /** Resolves once somebody has connected again. */
+  nextAccepted(): Promise<void> {
+    return this.accepted(this.#accepted + 1);
+  }
+
   /**
    * Closes every connection with FIN on both sides, in order of arrival. New ones are let through.
    */
@@ -67,6 +74,15 @@ export class TcpProxy {
       near.destroy();
       far.destroy();
     }
+  }
+
+  /** New connections go there. */
+  get targetPort(): number {
+    return this.#targetPort;
+  }
+
+  retarget(targetPort: number): void {
+    this.#targetPort = targetPort;
   }
 
   /** Resets every connection with RST on both sides. New ones are let through. */

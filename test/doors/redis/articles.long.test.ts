@@ -9,12 +9,7 @@ import { afterAll, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import { startRedis } from "../../fence/stores/redis.js";
 import { RespClient } from "./world/door-world.js";
-import {
-  compileGo,
-  compileJava,
-  type ForeignProgram,
-  javaProgram,
-} from "./world/foreign-program.js";
+import { compileGo, compileJava, type ForeignProgram } from "./world/foreign-program.js";
 import { startRedisNodes } from "./world/redis-nodes.js";
 
 const FOLDER = join(import.meta.dirname, "articles");
@@ -38,19 +33,18 @@ function targetDirectory(): string {
 
 /** Both languages are compiled once, when a test first needs them. */
 let goProgram: Promise<ForeignProgram | undefined> | undefined;
-let javaClasses: Promise<string | undefined> | undefined;
+let javaProgram: Promise<ForeignProgram | undefined> | undefined;
 
 function inGo(): Promise<ForeignProgram | undefined> {
   goProgram ??= compileGo(join(FOLDER, "go"), targetDirectory());
   return goProgram;
 }
 
-async function inJava(): Promise<ForeignProgram | undefined> {
-  javaClasses ??= compileJava(join(FOLDER, "java"), targetDirectory());
-  const classPath = await javaClasses;
-  if (classPath === undefined) return undefined;
-  const program = javaProgram(classPath, "Articles");
-  return (sample = "", port = "") => program(sample, "127.0.0.1", port);
+function inJava(): Promise<ForeignProgram | undefined> {
+  javaProgram ??= compileJava(join(FOLDER, "java"), targetDirectory()).then((classes) =>
+    classes?.("Articles"),
+  );
+  return javaProgram;
 }
 
 function addressesOf(ports: readonly number[]): readonly string[] {
@@ -63,7 +57,9 @@ async function outcomes(
   samples: readonly string[],
   ...where: readonly string[]
 ): Promise<Readonly<Record<string, readonly string[]>>> {
-  const lines = samples.map(async (sample) => [sample, await program(sample, ...where)] as const);
+  const lines = samples.map(
+    async (sample) => [sample, await program.run(sample, ...where)] as const,
+  );
   return Object.fromEntries(await Promise.all(lines));
 }
 
@@ -118,8 +114,8 @@ test(
       const without = (ports: readonly number[]): readonly string[] =>
         addressesOf(ports.map((port, at) => (at === gone ? nobody : port)));
       const [atRedis, atClusters] = await Promise.all([
-        program("redlock", ...without(servers)),
-        program("redlock", ...without(clusters)),
+        program.run("redlock", ...without(servers)),
+        program.run("redlock", ...without(clusters)),
       ]);
       expect([gone, ...atClusters]).toEqual([gone, ...atRedis]);
       expect(atClusters).toContain(`alice releases: ${gone === undefined ? 3 : 2}`);
@@ -138,12 +134,14 @@ test(
     await using three = await startRedis();
     if (one === undefined || two === undefined || three === undefined)
       return context.skip(NO_REDIS);
-    const atRedis = await program("redlock", ...addressesOf([one.port, two.port, three.port]));
+    const atRedis = await program.run("redlock", ...addressesOf([one.port, two.port, three.port]));
     await using confirming = await startRedisNodes(3, "--redis-redlock");
-    expect(await program("redlock", ...addressesOf(confirming.ports))).toEqual(atRedis);
+    expect(await program.run("redlock", ...addressesOf(confirming.ports))).toEqual(atRedis);
     await using plain = await startRedisNodes(3);
     for (let acquire = 0; acquire < 3; acquire++) {
-      expect(await program("redlock", ...addressesOf(plain.ports))).toEqual(["alice takes: false"]);
+      expect(await program.run("redlock", ...addressesOf(plain.ports))).toEqual([
+        "alice takes: false",
+      ]);
     }
     expect(await existing(plain.ports[0] as number, "article:redlock")).toBe(":0");
     expect(plain.cluster.nodes.map(({ stderr }) => stderr).join("\n")).toMatch(
@@ -162,8 +160,8 @@ test(
     if (redis === undefined) return context.skip(NO_REDIS);
     await using nodes = await startRedisNodes(1);
     const [atRedis, atNode] = await Promise.all([
-      program("template", String(redis.port)),
-      program("template", String(nodes.ports[0])),
+      program.run("template", ...addressesOf([redis.port])),
+      program.run("template", ...addressesOf(nodes.ports)),
     ]);
     expect(atNode).toEqual(atRedis);
   },
@@ -183,7 +181,7 @@ test(
     const [port = 0] = nodes.ports;
     const unendable = `NOHOLDFAST this client could not end or extend the lock: for its lock before this one DEL was \
 refused (${NO_PROOF})${PAGE}`;
-    expect(await program("set-then-del", String(port))).toEqual([
+    expect(await program.run("set-then-del", ...addressesOf([port]))).toEqual([
       "carol takes, and never releases: true",
       "bob takes in the end: true",
       "carol releases: false",
@@ -212,7 +210,7 @@ same step (SET key value NX PX milliseconds; in a script, PEXPIRE), or start the
 set endlessLeases${PAGE}`;
     const overwrite = `NOHOLDFAST the Redis port of Holdfast does not answer GETSET: it would end the lock of another \
 client without a proof; take it by SET key value NX PX milliseconds, and it ends by itself${PAGE}`;
-    expect(await program("setnx-then-expire", String(port))).toEqual([
+    expect(await program.run("setnx-then-expire", ...addressesOf([port]))).toEqual([
       `alice takes: ${endless}`,
       "is there: false",
       `bob takes: ${endless}`,
@@ -223,7 +221,7 @@ client without a proof; take it by SET key value NX PX milliseconds, and it ends
       "bob releases: false",
       "alice releases: false",
     ]);
-    expect(await program("expiry-in-the-value", String(port))).toEqual([
+    expect(await program.run("expiry-in-the-value", ...addressesOf([port]))).toEqual([
       `alice takes: ${endless}`,
       "is there: false",
       `bob takes: ${endless}`,
@@ -254,8 +252,8 @@ test(
     await nodes.cluster.operate("settings", "set", "endlessLeases", "1");
     const samples = ["set-then-del", "setnx-then-expire"];
     const [atRedis, atNode] = await Promise.all([
-      outcomes(program, samples, String(redis.port)),
-      outcomes(program, samples, String(nodes.ports[0])),
+      outcomes(program, samples, ...addressesOf([redis.port])),
+      outcomes(program, samples, ...addressesOf(nodes.ports)),
     ]);
     expect(atNode).toEqual(atRedis);
   },

@@ -3,7 +3,7 @@
  * Redlock does and takes by plain SET with NX, and the health check of HAProxy. Go gets its modules
  * from its proxy.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { afterEach, expect, test } from "vitest";
 import { findCommand } from "../../../lab/find-command.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { DoorWorld, RespClient } from "./world/door-world.js";
+import { compileGo } from "./world/foreign-program.js";
 
 /** Its modules are fetched and compiled first. */
 const GO_TIMEOUT_MS = 500_000;
@@ -26,28 +27,31 @@ async function openNodes(isRedlock: boolean): Promise<readonly DoorWorld[]> {
   return worlds;
 }
 
-/** What redsync says of six locks in turn. */
-function redsync(go: string, worlds: readonly DoorWorld[]): Promise<string[]> {
-  const cwd = join(import.meta.dirname, "redsync");
-  const addresses = worlds.map(({ door }) => `127.0.0.1:${door.port}`);
-  return new Promise((resolve, reject) => {
-    execFile(go, ["run", ".", ...addresses], { cwd }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout.trim().split("\n"));
-      else reject(new Error(`${error.message} ${stderr}`));
-    });
-  });
+function addressesOf(worlds: readonly DoorWorld[]): readonly string[] {
+  return worlds.map(({ door }) => `127.0.0.1:${door.port}`);
+}
+
+function temporaryDirectory(name: string): string {
+  const directory = mkdtempSync(join(tmpdir(), `holdfast-${name}-`));
+  endings.push(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 test(
   "redsync over three nodes gets its locks with --redis-redlock, and hears why not without",
   async (context) => {
-    const go = findCommand("go", ["/usr/local/go/bin"]);
-    if (go === undefined) return context.skip("go is not installed");
+    const redsync = await compileGo(
+      join(import.meta.dirname, "redsync"),
+      temporaryDirectory("redsync"),
+    );
+    if (redsync === undefined) return context.skip("go is not installed");
     const confirming = await openNodes(true);
     const round = ["other: true", "extended: true <nil>", "released: true <nil>"];
-    expect(await redsync(go, confirming)).toEqual(Array.from({ length: 6 }, () => round).flat());
+    expect(await redsync.run(...addressesOf(confirming))).toEqual(
+      Array.from({ length: 6 }, () => round).flat(),
+    );
     const plain = await openNodes(false);
-    const [told] = await redsync(go, plain);
+    const [told] = await redsync.run(...addressesOf(plain));
     expect(told).toMatch(/^lock: lock already taken/);
     expect(plain.flatMap(({ log }) => log).join("\n")).toMatch(/Redlock over one cluster/);
   },
@@ -60,9 +64,7 @@ test("HAProxy finds the door of a node healthy by its usual check, and sends cli
   const [sound, unable] = (await openNodes(false)) as [DoorWorld, DoorWorld];
   unable.node.isServing = false;
   const [port = 0] = await freePorts(1);
-  const directory = mkdtempSync(join(tmpdir(), "holdfast-haproxy-"));
-  endings.push(() => rmSync(directory, { recursive: true, force: true }));
-  const file = join(directory, "haproxy.cfg");
+  const file = join(temporaryDirectory("haproxy"), "haproxy.cfg");
   writeFileSync(file, configuration(port, [unable.door.port, sound.door.port]));
   const child: ChildProcess = spawn(haproxy, ["-db", "-f", file], { stdio: "ignore" });
   endings.push(() => child.kill("SIGKILL"));

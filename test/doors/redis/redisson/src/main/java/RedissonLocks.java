@@ -1,11 +1,9 @@
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Scanner;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RFencedLock;
@@ -18,12 +16,9 @@ import org.redisson.config.Config;
  * Locks of Redisson as its users use them, by two clients; prints what each call came to.
  *
  * `single <address>`: all kinds of locks at one server. `forced <address>`: forceUnlock.
- * `failover <address> …`: by sentinels, while the test kills the node that they use; it says when.
  */
 public final class RedissonLocks {
   private static final int WATCHDOG_MS = 3_000;
-  /** Redisson finds out by itself that its node is gone, which takes seconds on a busy machine. */
-  private static final int FAILOVER_WATCHDOG_MS = 12_000;
   private static final List<RedissonClient> CLIENTS = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
@@ -38,7 +33,6 @@ public final class RedissonLocks {
         refused(one);
       }
       case "forced" -> forced(one, two);
-      case "failover" -> failover(one, two);
       default -> throw new IllegalArgumentException(args[0]);
     }
     for (RedissonClient client : CLIENTS) client.shutdown();
@@ -46,16 +40,9 @@ public final class RedissonLocks {
 
   private static RedissonClient client(String[] args) {
     Config config = new Config();
-    boolean isFailover = args[0].equals("failover");
-    config.setLockWatchdogTimeout(isFailover ? FAILOVER_WATCHDOG_MS : WATCHDOG_MS);
-    if (isFailover) {
-      var servers = config.useSentinelServers().setMasterName("mymaster").setScanInterval(500);
-      servers.setRetryAttempts(40).setTimeout(1_000).setCheckSentinelsList(false);
-      for (int at = 1; at < args.length; at++) servers.addSentinelAddress(args[at]);
-    } else {
-      config.useSingleServer().setAddress(args[1]).setConnectionMinimumIdleSize(1)
-          .setSubscriptionConnectionMinimumIdleSize(1).setConnectionPoolSize(8);
-    }
+    config.setLockWatchdogTimeout(WATCHDOG_MS);
+    config.useSingleServer().setAddress(args[1]).setConnectionMinimumIdleSize(1)
+        .setSubscriptionConnectionMinimumIdleSize(1).setConnectionPoolSize(8);
     RedissonClient client = Redisson.create(config);
     CLIENTS.add(client);
     return client;
@@ -288,51 +275,5 @@ public final class RedissonLocks {
       return two.getReadWriteLock("both").writeLock().forceUnlock();
     });
     tell("locked after it", () -> one.getLock("forced").tryLock());
-  }
-
-  /** Two holds of one lock, a watchdog, and a crowd that counts in another lock. */
-  private static void failover(RedissonClient one, RedissonClient two) throws Exception {
-    RLock kept = one.getLock("kept");
-    kept.lock();
-    kept.lock();
-    AtomicInteger inside = new AtomicInteger();
-    AtomicInteger together = new AtomicInteger();
-    AtomicInteger grants = new AtomicInteger();
-    var isOver = new CompletableFuture<Void>();
-    var crowd = Executors.newFixedThreadPool(6);
-    for (int at = 0; at < 6; at++) {
-      RLock lock = (at % 2 == 0 ? one : two).getLock("crowd");
-      crowd.submit(() -> {
-        while (!isOver.isDone()) {
-          try {
-            if (!lock.tryLock(5, TimeUnit.SECONDS)) continue;
-            if (inside.incrementAndGet() > 1) together.incrementAndGet();
-            Thread.sleep(5);
-            inside.decrementAndGet();
-            grants.incrementAndGet();
-            lock.unlock();
-          } catch (Exception error) {
-            // The node is gone: its users try again.
-          }
-        }
-        return null;
-      });
-    }
-    while (grants.get() < 20) Thread.sleep(20);
-    System.out.println("running");
-    new Scanner(System.in).nextLine();
-    int before = grants.get();
-    while (grants.get() < before + 20) Thread.sleep(20);
-    isOver.complete(null);
-    crowd.shutdown();
-    crowd.awaitTermination(60, TimeUnit.SECONDS);
-    tell("two at once", together::get);
-    Thread.sleep(FAILOVER_WATCHDOG_MS * 3 / 2);
-    tell("count of holds", kept::getHoldCount);
-    tell("another", () -> two.getLock("kept").tryLock());
-    tell("unlock", () -> done(kept::unlock));
-    tell("count of holds then", kept::getHoldCount);
-    tell("unlock again", () -> done(kept::unlock));
-    tell("another then", () -> two.getLock("kept").tryLock(5, 5, TimeUnit.SECONDS));
   }
 }

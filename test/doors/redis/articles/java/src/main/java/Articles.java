@@ -5,7 +5,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /**
  * Locks as articles about Redis teach them, written by hand with Jedis and Spring Data Redis.
  *
- * `Articles SAMPLE HOST PORT` takes the steps of one sample at this server, and prints what each came to, also
+ * `Articles SAMPLE ADDRESS` takes the steps of one sample at this server, and prints what each came to, also
  * that the server refused it. That depends neither on time nor on chance, so that what is printed at two kinds of
  * servers can be compared. Whatever else happens ends the program.
  */
@@ -19,8 +19,9 @@ public final class Articles {
   private static final long PAUSE_MS = 20;
 
   public static void main(String[] args) throws Exception {
-    String host = args[1];
-    int port = Integer.parseInt(args[2]);
+    String[] address = args[1].split(":");
+    String host = address[0];
+    int port = Integer.parseInt(address[1]);
     switch (args[0]) {
       case "set-then-del" -> SetThenDel.run(host, port);
       case "setnx-then-expire" -> SetnxThenExpire.run(host, port);
