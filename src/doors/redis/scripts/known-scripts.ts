@@ -176,7 +176,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   ...row("redis-py", "release", "c3f8721cbb97f72bc19e972846bd7aaf91901658"),
   ...row("redis-py", "extendAdding", "a4e8783852e6b949f9ef3a97212805108459a890"),
   ...row("redis-py", "extend", "1cac51482acf5858da00f6d685d68f886cd6b6b2"),
-  // From the texts of clients that no test runs.
+  // From the texts of clients in other languages.
   ...row(
     "go-zero",
     "takeAgainOk",

@@ -276,3 +276,16 @@ export const TEXTS_THAT_ARE_NOT_READ: readonly (readonly [why: string, text: str
   ["is long", `return 1${" ".repeat(9_000)}`],
   ["is deep", `return ${"(".repeat(1_000)}1${")".repeat(1_000)}`],
 ];
+
+/** Clients that no test runs, and whose texts are not at hand, with the scripts above that do the same. */
+export const CLIENTS_BY_SCRIPT: readonly {
+  readonly client: string;
+  /** Each is a `what` of `LOCK_SCRIPTS`, or a name in `SAME_IN_MEANING`. */
+  readonly scripts: readonly string[];
+}[] = [
+  {
+    client: "RedLock.net",
+    scripts: ["release", "an extension that takes what is gone, or says who holds"],
+  },
+  { client: "Medallion DistributedLock.Redis", scripts: ["release", "extend"] },
+];
