@@ -419,7 +419,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/unanswered.ts",
     find: '  return lockTimeout(items, waitMs, "client", fate.mayBeExecuted);',
     replace: '  return lockTimeout(items, waitMs, "client", false);',
-    seeds: [39],
+    seeds: [9_300_027],
   },
   {
     name: "upgrade-is-denied",
