@@ -21,7 +21,8 @@ import { gone, isRunning, until } from "../../world/process-life.js";
 /** Ignores SIGTERM, itself and in all it starts, and beats in a file as long as it lives. */
 const STUBBORN =
   "trap '' TERM INT HUP; echo in $$; while :; do echo beat >> beats; sleep 0.02; done";
-const LEASE_FLAGS = ["--ttl=2s", "--kill-grace=600ms"];
+/** Long enough that a busy machine renews it in time. */
+const LEASE_FLAGS = ["--ttl=4s", "--kill-grace=1200ms"];
 
 /** Numbers of processes that only a failure of what is tested here would leave running. */
 const commands: number[] = [];
@@ -187,7 +188,7 @@ test.concurrent("a wait that the cluster heard nothing of for too long goes on a
   await using holder = await connect({ endpoints: cluster.endpoints, followLeader: false });
   const lock = await holder.acquire("place");
   const waiters = async (): Promise<number> => (await holder.inspect("place")).waiters.length;
-  const flags = [`--endpoints=${through}`, ...LEASE_FLAGS];
+  const flags = [`--endpoints=${through}`, "--ttl=2s", "--kill-grace=600ms"];
   const patient = startCli(["run", ...flags, "place", "--", "echo", "ran"]);
   const hasty = startCli(["run", ...flags, "-w", "6s", "-q", "place", "--", "echo", "ran"]);
   await until("both to wait", async () => (await waiters()) === 2);
