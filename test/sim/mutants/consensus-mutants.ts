@@ -181,6 +181,6 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress/progress.ts",
     find: "    this.next = Math.max(next, this.match + 1);\n    this.stopStream",
     replace: "    this.next = next;\n    this.stopStream",
-    seeds: [60],
+    seeds: [91],
   },
 ];

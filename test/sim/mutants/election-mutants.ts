@@ -82,7 +82,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     find: "  transfer.isTold = true;\n",
     replace:
       "  leadership.transfer = { ...transfer, isTold: true, deadlineMs: Number.POSITIVE_INFINITY };\n",
-    seeds: [578],
+    seeds: [637],
   },
   {
     name: "vote-binds-nobody",

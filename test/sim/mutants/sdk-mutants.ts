@@ -66,7 +66,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    return strong.order < weak.order ? strong : weak;\n",
     replace: "    return strong.order > 0 ? strong : weak;\n",
-    seeds: [17],
+    seeds: [23],
   },
   {
     name: "believed-before-it-was-recalled",
@@ -347,7 +347,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/reads/watches.ts",
     find: "      if (index > 0) stream.onAsked({ index, number: REVISION_NUMBER_MAX });\n",
     replace: "",
-    seeds: [],
+    seeds: [40],
   },
   {
     name: "full-disk-ends-a-call",

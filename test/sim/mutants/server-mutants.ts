@@ -142,7 +142,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/kept-commands.ts",
     find: "    return all.sort((a, b) => a.order - b.order);",
     replace: "    return all.sort((a, b) => b.order - a.order);",
-    seeds: [6_000_002],
+    seeds: [1],
   },
   {
     name: "pause-is-made-up-for",
