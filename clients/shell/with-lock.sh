@@ -233,6 +233,7 @@ while :; do
 done
 
 token=$(member token)
+case $token in '' | *[!0-9]*) leave 5 "the answer with status 200 grants no lock, so it comes from no node" ;; esac
 slots=$(printf '%s' "$body" | sed -n 's/.*"slots":\[\[\([0-9,]*\)\]\].*/\1/p')
 # Hundredths of a second until which the lock can be relied on, from before the request was sent.
 end=$((sent + $(member trustMs) / 10))

@@ -158,6 +158,9 @@ final class Lock
      */
     public function granted(Moment $sent, array $answer): void
     {
+        if (!is_int($answer['token'] ?? null)) {
+            throw new HoldfastException('PROTOCOL', 'the answer grants no lock, so it comes from no node', 200);
+        }
         [$this->token, $this->slots] = [$answer['token'], $answer['slots'] ?? []];
         [$this->sent, $this->trust] = [$sent, ($answer['trustMs'] ?? INF) / 1000];
         if (!$this->isHeld()) {

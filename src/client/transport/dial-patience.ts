@@ -3,7 +3,7 @@
  * given up soon, because another one may serve. But thousands of clients that come to one node
  * together make it slow, and if each gives up before its turn and dials again, the node works for
  * connections that are gone, and none is ever ready. So the patience doubles with each node that was
- * too slow, until one serves.
+ * too slow, until one serves. It must not read a clock or set a timer: its owner has both.
  */
 
 /** The longest patience, in first ones: some seconds, which is what the handshakes of a storm take. */
