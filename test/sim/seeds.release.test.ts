@@ -120,6 +120,8 @@ const REMEMBERED = [
   993_001_119,
   // The operator's removal of a node came late from a node outside, when that node was needed for a majority.
   993_000_950,
+  // A peer acknowledged what had been sent before a refusal, and was taken for one that lacks it.
+  941_130_884,
 ];
 
 let firstBatch: Promise<BatchSummary> | undefined;

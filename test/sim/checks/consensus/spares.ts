@@ -73,7 +73,8 @@ export class Spares {
   /** By when it gets what it lacks, as of this turn. */
   #dueMs(stream: Stream, nowMs: number): number {
     const { sentIndex, matchIndex } = stream;
-    const isOwed = matchIndex >= sentIndex && sentIndex < this.#lastIndex;
+    // What it had from before a refusal can be more than what was sent to it since.
+    const isOwed = matchIndex >= sentIndex && matchIndex < this.#lastIndex;
     stream.readySinceMs = isOwed ? Math.min(stream.readySinceMs, nowMs) : Number.POSITIVE_INFINITY;
     return stream.readySinceMs + this.#spareDelayMs;
   }
